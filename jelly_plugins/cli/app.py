@@ -20,6 +20,7 @@ from click.exceptions import Exit, NoArgsIsHelpError
 from ..errors import JellyError
 from ..io.sinks import NO_ROOM
 from . import discard_output, exit_code, version_text
+from .options import Parsed, command, limits, parse_limit
 
 #: The module of each command or group, and the line that lists it.
 _COMMANDS: Final = {
@@ -52,8 +53,6 @@ class JellyGroup(click.Group):
         if name not in _COMMANDS:
             return None
         if name not in self.commands:
-            from .options import command
-
             module = import_module(f".{_COMMANDS[name][0]}", __package__)
             function = getattr(module, name, None)
             self.commands[name] = command(function) if function else module.app
@@ -125,21 +124,6 @@ def _complain(message: str) -> None:
     print(f"jelly: {message}", file=sys.stderr)
 
 
-def _limits(_ctx: Any, _param: Any, given: tuple[str, ...]) -> dict[str, int]:
-    """The numbers of ``--limit`` by name; an unknown limit is wrong usage."""
-    from .options import limits
-
-    numbers = {}
-    for each in given:
-        name, _, number = each.partition("=")
-        if not number.isdecimal():
-            raise click.BadParameter(f"{each} is not NAME=NUMBER")
-        numbers[name] = int(number)
-    if numbers:
-        limits(given=numbers)
-    return numbers
-
-
 @click.group(
     "jelly",
     cls=JellyGroup,
@@ -151,14 +135,16 @@ def _limits(_ctx: Any, _param: Any, given: tuple[str, ...]) -> dict[str, int]:
 @click.option(
     "--limit",
     multiple=True,
-    metavar="NAME=NUMBER",
-    callback=_limits,
+    type=Parsed("NAME=NUMBER", parse_limit),
     help="Override a limit on the input of the command that follows, such as nesting=3.",
 )
 @click.pass_context
-def app(ctx: click.Context, version: bool, limit: dict[str, int]) -> None:
+def app(ctx: click.Context, version: bool, limit: tuple[tuple[str, int], ...]) -> None:
     """Read, write, check and load Jelly, the binary streaming RDF format."""
-    ctx.obj = limit
+    ctx.obj = dict(limit)
+    if limit:
+        # An unknown one is wrong usage of any command.
+        limits()
     if version:
         print(version_text())
     elif ctx.invoked_subcommand is None:

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from click import UsageError
-
 from ..io.names import Format, format_of
 from . import console
 from .convert import AnyFormat, are_results, log_format, open_results, rdf_format
-from .options import given_options, limits
+from .options import limits, reject_others
 
 if TYPE_CHECKING:
     from ..tools.inspection import FrameReport
 
 #: Types of columns of query results, by their fields in a frame.
 _TYPES: Final = {7: "iri", 8: "bnode", 9: "literal", 10: "mixed"}
+#: Parameters that apply to whatever is inspected.
+_OF_ALL: Final = ("source", "json", "from_")
 
 
 def inspect(
@@ -43,27 +43,20 @@ def inspect(
     :param messages: Count the messages of a message log.
     """
     if messages:
-        _only("message logs", "contexts", "from_", "base")
+        reject_others("message logs", *_OF_ALL, "messages", "contexts", "base")
         _inspect_messages(source, log_format(source, from_), json, contexts)
         return
     if are_results((source,), from_):
-        _only("query results", "frames", "from_")
+        reject_others("query results", *_OF_ALL, "frames")
         _inspect_results(source, from_, json, frames)
         return
     form = (rdf_format(from_) if from_ else format_of(source)) or Format.JELLY
     if form is Format.JELLY:
-        _only("Jelly", "frames", "from_", "concatenated", "base")
+        reject_others("Jelly", *_OF_ALL, "frames", "concatenated", "base")
         _inspect_jelly(source, json, frames, concatenated)
     else:
-        _only("text", "from_", "base")
+        reject_others("text", *_OF_ALL, "base")
         _inspect_text(source, form, json, base)
-
-
-def _only(what: str, *allowed: str) -> None:
-    """Reject options that do not go with what is inspected."""
-    for name, flag in given_options().items():
-        if name not in (*allowed, "source", "json", "messages"):
-            raise UsageError(f"{flag} does not apply to {what}")
 
 
 def _inspect_jelly(source: str, as_json: bool, frames: bool, concatenated: bool) -> None:

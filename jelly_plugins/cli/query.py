@@ -5,8 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable
-from enum import StrEnum
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any
 
 from click import UsageError
 
@@ -15,11 +14,9 @@ from ..io.names import format_named as statements_format_named
 from ..io.names import format_of as statements_format_of
 from ..sparql.formats import ResultsFormat, format_named, format_of
 from . import console
-from .console import STANDARD
+from .console import STANDARD, Form, Output
 from .options import Folder, Parsed, RdfFormat, limits
 from .store import is_store, open_to_read, pyoxigraph
-
-_Form = TypeVar("_Form", bound=StrEnum)
 
 
 def query(
@@ -27,10 +24,9 @@ def query(
     sources: list[str] = [],  # noqa: B006
     *,
     store: Folder | None = None,
-    output: str = STANDARD,
+    target: Output,
     from_: RdfFormat | None = None,
     to: Annotated[str | None, Parsed("FORMAT")] = None,
-    force: bool = False,
     base: str | None = None,
 ) -> None:
     """Query files or a store, and write the results.
@@ -50,7 +46,7 @@ def query(
     if (store is None) == (not sources):
         raise UsageError("files are needed, or --store, and not both")
     if store is not None and ("://" in store or not is_store(store)):
-        _query_shards(text, store, output, to, force)
+        _query_shards(text, store, target, to)
         return
     opened = open_to_read(store) if store is not None else _store_of(sources, from_, base)
     ox = pyoxigraph()
@@ -59,9 +55,9 @@ def query(
     except (SyntaxError, ValueError) as error:
         raise UsageError(f"the query is not well-formed: {error}") from error
     if isinstance(found, ox.QueryTriples):
-        _write_statements(found, output, to, force)
+        _write_statements(found, target, to)
         return
-    form, dst = _solutions_output(output, to, force)
+    form, dst = _solutions_output(target, to)
     if form is not None or not sys.stdout.isatty():
         from ..oxigraph import write_solutions
 
@@ -74,10 +70,10 @@ def query(
         console.print_table(names, rows)
 
 
-def _query_shards(text: str, store: str, output: str, to: str | None, force: bool) -> None:
+def _query_shards(text: str, store: str, target: Output, to: str | None) -> None:
     if "://" not in store and not os.path.isdir(store):
         raise UsageError(f"folder {store} does not exist")
-    form, dst = _solutions_output(output, to, force)
+    form, dst = _solutions_output(target, to)
     from ..spark.shards import ShardedStore
     from ..spark.shards.queries import scope_of
 
@@ -102,35 +98,34 @@ def _store_of(names: list[str], from_: Format | None, base: str | None) -> Any:
     return store
 
 
-def _solutions_output(output: str, to: str | None, force: bool) -> tuple[ResultsFormat | None, Any]:
+def _solutions_output(target: Output, to: str | None) -> tuple[ResultsFormat | None, Any]:
     """The format of solutions, None if neither the option nor the output's name says it; and where
     to write them."""
-    form = _format(output, to, format_named, format_of, "query results")
-    binary = form is not None and form.is_binary
-    return form, console.destination(output, force=force, binary=binary)
+    form = _format(target, to, format_named, format_of, "query results")
+    return form, target.open(binary=form is not None and form.is_binary)
 
 
 def _format(
-    output: str,
+    target: Output,
     to: str | None,
-    named: Callable[[str], _Form],
-    of_name: Callable[[object], _Form | None],
+    named: Callable[[str], Form],
+    of_name: Callable[[object], Form | None],
     what: str,
-) -> _Form | None:
+) -> Form | None:
     try:
-        form = of_name(output) if to is None else named(to)
+        form = of_name(target.output) if to is None else named(to)
     except ValueError as error:
         raise UsageError(f"--to: {error}") from error
-    if form is None and output != STANDARD:
-        raise UsageError(f"the format of {output} is not one of {what}: --to names it")
+    if form is None and target.output != STANDARD:
+        raise UsageError(f"the format of {target.output} is not one of {what}: --to names it")
     return form
 
 
-def _write_statements(found: Any, output: str, to: str | None, force: bool) -> None:
+def _write_statements(found: Any, target: Output, to: str | None) -> None:
     """Write the result of CONSTRUCT or DESCRIBE."""
-    named = _format(output, to, statements_format_named, statements_format_of, "statements")
+    named = _format(target, to, statements_format_named, statements_format_of, "statements")
     form = named or Format.N_TRIPLES
-    dst = console.destination(output, force=force, binary=form.is_binary)
+    dst = target.open(binary=form.is_binary)
     if form is Format.JELLY:
         from ..oxigraph import write_quads
 

@@ -15,7 +15,7 @@ from ..io.names import ENDINGS, Format, format_of
 from ..io.sources import name_of
 from ..lazy import library
 from . import console
-from .console import STANDARD
+from .console import STANDARD, Output
 from .options import Iri, RdfFormat
 
 #: A file that every store on disk has.
@@ -78,11 +78,10 @@ def load(
 def dump(
     *,
     store: str,
-    output: str = STANDARD,
+    target: Output,
     graph: Iri | None = None,
     to: RdfFormat | None = None,
     prefix: dict[str, str] = {},  # noqa: B006
-    force: bool = False,
 ) -> None:
     """Write an Oxigraph store, or one graph of it, in any format.
 
@@ -95,11 +94,11 @@ def dump(
     :param to: Format to write; by default from the output's name, or jelly.
     """
     reject_no_store(store)
-    requested = to or format_of(output)
+    requested = to or format_of(target.output)
     if requested is None:
-        console.reject_ending(output, f"known are {', '.join(ENDINGS)}; --to names a format")
+        target.reject_ending(f"known are {', '.join(ENDINGS)}; --to names a format")
         requested = Format.JELLY
-    dst = console.destination(output, force=force, binary=requested.is_binary)
+    dst = target.open(binary=requested.is_binary)
     from_graph = graph_name(graph)
     opened = open_to_read(store)
     if graph not in (None, _DEFAULT) and not opened.contains_named_graph(from_graph):

@@ -16,7 +16,7 @@ from ..tools import ValidationSettings
 from . import console
 from .console import STANDARD
 from .convert import are_results, open_results
-from .options import File, RdfFormat, given_options
+from .options import File, RdfFormat, reject_others
 
 if TYPE_CHECKING:
     from ..tools.validation import Expected
@@ -52,8 +52,7 @@ def validate(
     :param held_by: Compare both as a backend (rdflib, oxigraph) stores them: it may rewrite terms.
     """
     if are_results((source,)):
-        if given_options().keys() - {"source", "json"}:
-            raise UsageError("query results can only be validated with --json")
+        reject_others("query results", "source", "json")
         _validate_results(source, json)
         return
     if settings.held_by is not None and (settings.ordered or frames or not against):
@@ -107,10 +106,7 @@ def _expected(names: list[str], form: Format | None, frames: bool) -> list[Expec
             if not paths:
                 raise UsageError(f"{name} has no RDF files")
         for path in paths:
-            found = form or format_of(path)
-            if found is None:
-                raise UsageError(f"the format of {path} is not known: --from names it")
-            expected.append((path, found))
+            expected.append((path, console.known(form or format_of(path), path)))
     return expected
 
 

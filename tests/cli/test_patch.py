@@ -7,7 +7,6 @@ import json
 import os
 import pty
 import re
-import select
 import signal
 import subprocess
 import time
@@ -22,7 +21,7 @@ from jelly_plugins.codec import PatchOptions, PatchStatementType, PatchStreamTyp
 from jelly_plugins.oxigraph import count_quads, positions
 from jelly_plugins.patch import PatchReader, check, read_patches
 
-from .command import assert_failed, command, jelly, jelly_process, triples_file
+from .command import assert_failed, command, end, jelly, jelly_process, started, triples_file
 
 #: A log of two patches; the second has an aborted transaction.
 LOG = b"""\
@@ -229,35 +228,26 @@ def test_status(tmp_path: Path) -> None:
 def test_follow_until_interrupted(tmp_path: Path) -> None:
     middle = LOG.index(b"H id <urn:2>")
     path, folder = log_file(tmp_path, text=LOG[:middle]), tmp_path / "store"
-    controller, terminal = pty.openpty()
-    process = subprocess.Popen(
-        command("patch", "apply", path, "--store", folder, "--follow"),
-        stdout=subprocess.PIPE,
-        stderr=terminal,
-    )
-    os.close(terminal)
-    try:
-        _wait_for(controller, b"3 operations")
+
+    def wait_for(count: int) -> None:
+        deadline = time.monotonic() + 60
+        while positions_of(folder) != [f"<urn:{count}>"]:
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+
+    with started("patch", "apply", path, "--store", folder, "--follow") as process:
+        wait_for(1)
         with path.open("ab") as log:
             log.write(LOG[middle:])
-        _wait_for(controller, b"5 operations")
-        process.send_signal(signal.SIGINT)
-        process.communicate(timeout=60)
-    finally:
-        process.kill()
-        os.close(controller)
-    assert process.returncode == 130
+        wait_for(2)
+        assert end(process, signal.SIGINT).code == 130
     assert literals(folder) == {"one", "three"}
 
 
-def _wait_for(terminal: int, words: bytes) -> None:
-    """Read a terminal until it says something."""
-    seen = b""
-    deadline = time.monotonic() + 60
-    while words not in seen:
-        ready, _, _ = select.select([terminal], [], [], max(0, deadline - time.monotonic()))
-        assert ready, seen
-        seen += os.read(terminal, 1 << 16)
+def positions_of(folder: Path) -> list[str]:
+    """The last patches of the logs of a store that another process may have open."""
+    done = jelly("patch", "status", "--store", folder, "--json")
+    return [log["patch"] for log in json.loads(done.text)["logs"]] if done.code == 0 else []
 
 
 # diff, invert, compact

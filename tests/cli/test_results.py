@@ -13,7 +13,7 @@ from pyoxigraph import Store
 from rich.cells import cell_len
 
 from jelly_plugins import Iri, Literal
-from jelly_plugins.cli.console import print_table
+from jelly_plugins.cli.console import Output, print_table
 from jelly_plugins.oxigraph import load
 from jelly_plugins.sparql import ResultsFormat, read_results, write_boolean, write_results
 
@@ -169,7 +169,7 @@ def test_query_of_a_sharded_store_on_a_terminal(
     monkeypatch.setattr(sharded, "ShardedStore", Shards)
     monkeypatch.setenv("TERM", "dumb")
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
-    query.query("SELECT ?s ?o { ?s ?p ?o } #000000", store=str(tmp_path))
+    query.query("SELECT ?s ?o { ?s ?p ?o } #000000", store=str(tmp_path), target=Output())
     assert capsys.readouterr().out.split() == ["?s", "?o", "0", "solutions"]
 
     class ClosedError(Exception):
@@ -181,5 +181,5 @@ def test_query_of_a_sharded_store_on_a_terminal(
 
     monkeypatch.setattr(sys.stdout, "write", write)
     with pytest.raises(ClosedError):
-        query.query("SELECT ?s ?o { ?s ?p ?o } #100000", store=str(tmp_path))
+        query.query("SELECT ?s ?o { ?s ?p ?o } #100000", store=str(tmp_path), target=Output())
     assert taken == 1000
