@@ -58,8 +58,8 @@ class PatchColumnReader(PatchReader):
         factory: Any = TextFactory(notation) if validator is None else validator
         super().__init__(src, factory=factory, wait=wait, resumable=resumable, limits=limits)
 
-    def _jelly_reader(self, settings: Any, *, resumable: bool) -> JellyReader:
-        return _JellyColumns(self._decoder, settings, resumable=resumable)
+    def _jelly_reader(self) -> JellyReader:
+        return _JellyColumns(self._decoder, self._settings, resumable=self._resumable)
 
     def __iter__(self) -> Iterator[OperationColumns]:  # type: ignore[override]
         return self._rows  # type: ignore[return-value]
@@ -69,7 +69,7 @@ class PatchColumnReader(PatchReader):
 
     def _lists(self, chunks: Iterator[bytes], *, growing: bool) -> Iterator[Iterable[Any]]:
         found: Iterator[Any] = chain.from_iterable(super()._lists(chunks, growing=growing))
-        is_jelly = self._source is self._jelly
+        is_jelly = self._jelly is not None
         flush = self._decoder.flush if is_jelly else self._gathered.flush
         try:
             for batch in found if is_jelly else self._gathered.add(found):

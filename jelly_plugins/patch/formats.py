@@ -13,7 +13,9 @@ from ..errors import OptionsError
 from ..io.sinks import ending_of
 from ..jena.names import format_of as jena_format_of
 
-#: How RDF Patch text starts.
+#: A first row that only RDF Patch text has.
+TEXT_ROW: Final = re.compile(rb"(?:A|D|PA|PD|TX|TB|TC|TA|H|Z)[ \t.<\"':]")
+#: How RDF Patch text may start.
 _TEXT: Final = re.compile(rb"(?:\xef\xbb\xbf)?+\s*+(?:#|(?:A|D|PA|PD|TX|TB|TC|TA|H|Z)[\s.<\"':])")
 #: How binary RDF Patch starts: a header, a statement, a namespace, a transaction or a mark.
 _THRIFT: Final = re.compile(rb"\x1c\x18|[\x2c\x3c]\x1c|[\x4c\x5c][\x1c\x28]|\x65[\x00-\x06]\x00")
@@ -107,6 +109,8 @@ def detect(head: bytes, name: str = "") -> PatchFormat | None:
     >>> detect(b"TX ."), detect(b"<urn:s> <urn:p> <urn:o> .", "data.nt")
     (<PatchFormat.RDF_PATCH: 'rdfp'>, None)
     """
+    if TEXT_ROW.match(head):
+        return PatchFormat.RDF_PATCH
     by_name = format_of(name)
     # For a stream that is truncated in its first bytes, the name is more reliable.
     is_truncated = by_name is PatchFormat.JELLY_PATCH and is_cut(head)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Iterator
 from itertools import chain
-from typing import Any, Final, TypedDict, Unpack
+from typing import Any, Final, TypedDict, Unpack, cast
 
 from ..codec import (
     AnyOperation,
@@ -28,7 +28,7 @@ from ..errors import JellyError, LimitError, OptionsError, OrderError, SourceErr
 from ..io.sources import Closing, Input, Source
 from ..notebook import table
 from .follow import Followed
-from .formats import PatchFormat, detect, format_named
+from .formats import TEXT_ROW, PatchFormat, detect
 from .model import Patch, group
 from .rows import PatchOrder, ReadSettings
 from .text_rows import PatchTextReader
@@ -190,14 +190,16 @@ class PatchReader(Closing):
     ) -> None:
         self._settings = ReadSettings(**settings)
         #: The source's format; None until something was read, unless it was given.
-        self.format = format_named(self._settings.format)
+        self.format = cast(PatchFormat | None, self._settings.format)
         self._input = Input(src)
+        #: The source's name, as errors have it.
+        self.name = self._input.name
         self._wait = wait
         self._starve = starve
         self._followed = None if wait is None else Followed(src)
-        self._jelly = self._jelly_reader(self._settings, resumable=resumable)
-        #: Reads the rows; of Jelly-Patch until the format is detected.
-        self._source: JellyReader | PatchTextReader | PatchRowReader = self._jelly
+        self._resumable = resumable
+        #: Reads the rows; None until the format is known.
+        self._source: JellyReader | PatchTextReader | PatchRowReader | None = None
         #: Whether nothing shows that the source is a log, and its first bytes.
         self._guessed = False
         self._opening = b""
@@ -206,42 +208,44 @@ class PatchReader(Closing):
         self.batches = self._read()
         self._rows = self._each()
 
-    def _jelly_reader(self, settings: ReadSettings, *, resumable: bool) -> JellyReader:
+    def _jelly_reader(self) -> JellyReader:
+        settings = self._settings
         decoder = PatchDecoder(settings.factory, limits=settings.limits, strict=settings.strict)
-        return JellyReader(decoder, settings, resumable=resumable)
+        return JellyReader(decoder, settings, resumable=self._resumable)
 
     @property
-    def name(self) -> str:
-        """The source's name, as errors have it."""
-        return self._input.name
+    def _jelly(self) -> JellyReader | None:
+        return self._source if isinstance(self._source, JellyReader) else None
 
     @property
     def options(self) -> PatchOptions | None:
         """The options of a Jelly-Patch stream, once its first frame was read; None for text."""
-        options: PatchOptions | None = self._jelly.decoder.options
+        options: PatchOptions | None = self._jelly.decoder.options if self._jelly else None
         return options
 
     @property
     def deviations(self) -> list[JellyError]:
         """What was read so far though it is not valid, as the errors that it would be if reading
         were strict: each kind of it once, with the place of the first."""
-        return [error.locate(source=self.name) for error in self._jelly.deviations]
+        found = self._jelly.deviations if self._jelly else []
+        return [error.locate(source=self.name) for error in found]
 
     @property
     def is_bare(self) -> bool:
         """Whether the source is a single frame of Jelly-Patch, without its length before it."""
-        return self._jelly.splitter.delimited is False and self.options is not None
+        jelly = self._jelly
+        return jelly is not None and jelly.splitter.delimited is False and self.options is not None
 
     @property
     def complete_bytes(self) -> int:
         """Bytes up to the end of the last complete transaction or patch that was read."""
-        return self._source.complete_bytes
+        return self._source.complete_bytes if self._source else 0
 
     @property
     def inside_patch(self) -> bool:
         """Whether something was read that is not complete: rows after the last END, or part of a
         frame or line. A stream of type FLAT is one patch, of which there may always be more."""
-        return self._source.inside_patch
+        return self._source is not None and self._source.inside_patch
 
     def __iter__(self) -> Iterator[Operation]:
         # Not itself: a call for each row would cost more than decoding it.
@@ -279,18 +283,19 @@ class PatchReader(Closing):
             head = b""
             for chunk in chunks:
                 head += chunk
-                if not is_cut(head) or len(head) >= _OPENING:
+                if TEXT_ROW.match(head) or not is_cut(head) or len(head) >= _OPENING:
                     break
             self._opening = head[:_OPENING]
             if self.format is None:
-                self.format = detect(head, self.name)
-                self._guessed = self.format is None
+                found = detect(head, self.name)
+                self._guessed = found is None
+                self.format = found or PatchFormat.JELLY_PATCH
             if self.format is PatchFormat.RDF_PATCH:
                 self._source = PatchTextReader(self._settings)
             elif self.format is PatchFormat.RDF_PATCH_THRIFT:
                 self._source = PatchRowReader(self._settings)
             else:
-                self.format = PatchFormat.JELLY_PATCH
+                self._source = self._jelly_reader()
             yield from self._lists(chain((head,), chunks), growing=growing)
         except JellyError as error:
             raise self._explained(error).locate(source=self.name) from error.__cause__
@@ -298,6 +303,7 @@ class PatchReader(Closing):
             self._input.close()
 
     def _lists(self, chunks: Iterator[bytes], *, growing: bool) -> Iterator[Iterable[Operation]]:
+        assert self._source is not None
         yield from self._source.batches(chunks, growing=growing)
         if not growing:
             yield from self._source.ending()

@@ -117,7 +117,8 @@ class RecordSettings:
     limits: Limits = DEFAULT_LIMITS
 
     def __post_init__(self) -> None:
-        check_name(self.name)
+        if self.name is not None:
+            check_name(self.name)
 
     def but(self, changes: RecordOptions, options: PatchOptions) -> RecordSettings:
         """These settings with changes.

@@ -48,9 +48,11 @@ class ReadSettings:
     limits: Limits = DEFAULT_LIMITS
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "format", format_named(self.format))
-        known = member(PatchStatementType, self.statement_type, "statement_type")
-        object.__setattr__(self, "statement_type", known)
+        if self.format is not None:
+            object.__setattr__(self, "format", format_named(self.format))
+        if not isinstance(self.statement_type, PatchStatementType):
+            known = member(PatchStatementType, self.statement_type, "statement_type")
+            object.__setattr__(self, "statement_type", known)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

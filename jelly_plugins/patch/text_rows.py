@@ -22,7 +22,7 @@ from typing import Any, Final, NoReturn
 from ..codec import Iri, Kind, Literal
 from ..codec.common import positions
 from ..codec.common.limits import over
-from ..codec.common.terms import XSD_STRING, build, parts_of
+from ..codec.common.terms import XSD_STRING, parts_of
 from ..codec.patch.operations import (
     ENDS,
     AnyOperation,
@@ -166,6 +166,9 @@ class PatchTextReader(RowReader, LineReader):
                 self._read(rows)
             except JellyError as error:
                 found = self._of_end(error, data)
+            except ValueError as error:
+                found = TermError(str(error))
+                found.__cause__ = error
             size += len(data)
             if self._complete is not None:
                 self.complete_bytes = size - len(self._text[self._complete :].encode())
@@ -267,7 +270,7 @@ class PatchTextReader(RowReader, LineReader):
             terms += (self._factory.default_graph if graph is None else graph,)
         elif graph is not None:
             self._reject("a statement has a graph in a patch of triples")
-        return build(self._make, terms)
+        return self._make(terms)
 
     def _graph(self) -> Any:
         """The graph's name, None where there is none or one of the default graph."""
@@ -293,7 +296,7 @@ class PatchTextReader(RowReader, LineReader):
             # Apache Jena writes a string.
             text = self._take(_STRING) if iri is None else None
             if text is not None:
-                iri = build(self._factory.iri, self._unescape(text))
+                iri = self._factory.iri(self._unescape(text))
             elif iri is None:
                 self._reject("a namespace is an IRI")
         elif self._at("."):
@@ -351,7 +354,7 @@ class PatchTextReader(RowReader, LineReader):
         if not self._at(closing):
             self._reject(f"the quoted triple does not end here with {closing}")
         self._pos += len(closing)
-        return build(self._factory.quoted_triple, *terms)
+        return self._factory.quoted_triple(*terms)
 
     def _check(self, position: int, kind: Kind, pos: int) -> None:
         """Reject a kind of term that is not allowed in its position."""
@@ -365,9 +368,9 @@ class PatchTextReader(RowReader, LineReader):
             raw = text[1:-1] if text.startswith("<") else text
             value = self.unescape(raw, self._text, pos)
             if raw.startswith("_:"):
-                term = build(self._factory.blank_node, value[2:])
+                term = self._factory.blank_node(value[2:])
             else:
-                term = build(self._factory.iri, value)
+                term = self._factory.iri(value)
             if len(text) <= _CACHED_CHARACTERS:
                 if len(self._nodes) >= _CACHE_ENTRIES:
                     self._nodes.clear()
@@ -380,7 +383,7 @@ class PatchTextReader(RowReader, LineReader):
             datatype = self.unescape(datatype, self._text, pos)
         if datatype == XSD_STRING:
             datatype = None
-        return build(self._factory.literal, lex, langtag, datatype)
+        return self._factory.literal(lex, langtag, datatype)
 
     # Position
 

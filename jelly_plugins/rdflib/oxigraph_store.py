@@ -13,7 +13,7 @@ from ..errors import TermError
 from ..io.names import check_jelly_name
 from ..io.sinks import Destination
 from ..io.sources import Source
-from ..patch.replay.target import lock_of
+from ..patch.replay.settings import lock_of
 from .memory import overridden
 from .namespaces import DeclaredNamespaces
 

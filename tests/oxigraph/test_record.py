@@ -27,7 +27,7 @@ from jelly_plugins.oxigraph import (
 )
 from jelly_plugins.oxigraph.patches import staging
 from jelly_plugins.patch import read_patches, recording, undo
-from jelly_plugins.patch.replay.target import lock_of
+from jelly_plugins.patch.replay.settings import lock_of
 
 from .. import programs
 from ..interrupting import Interrupting

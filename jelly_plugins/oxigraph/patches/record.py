@@ -30,13 +30,12 @@ from ...errors import ChainError, TextError
 from ...patch.recording import DEFAULT, LogWriter, RecordOptions, RecordSettings
 from ...patch.replay.positions import Position
 from ...patch.replay.replay import Replayed, replay_log
-from ...patch.replay.settings import ReplaySettings
-from ...patch.replay.target import lock_of
+from ...patch.replay.settings import ReplaySettings, lock_of
 from ..rows import Row, RowFactory
 from ..terms import check_store, describe_directed
 from .bookkeeping import Recording, check_recorded, move, moved_rows, position_in, recording_of
+from .replay import StoreTarget
 from .staging import Changes, Net, Staged, requested, staged
-from .target import StoreTarget
 from .transaction import apply
 
 #: Transactions, and operations in them, after which the position is written.

@@ -4,18 +4,46 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import Unpack
+from itertools import chain
+from operator import itemgetter
+from typing import Any, Final, Unpack
 
-from pyoxigraph import Store
+from pyoxigraph import Quad, Store
 
+from ...codec import Limits
+from ...codec.common.limits import over
+from ...codec.patch.operations import AnyOperation, OperationKind
+from ...codec.text.transcoding import LONG_TERM
 from ...io.sources import Source
 from ...patch import Patch
+from ...patch.replay.positions import Position
 from ...patch.replay.replay import Replayed, replay_log
-from ...patch.replay.settings import DEFAULT, ReplayOptions, ReplaySettings
-from ..rows import RowFactory
-from ..terms import DEFAULT_GRAPH, GraphName, check_store
-from .bookkeeping import check_recorded
-from .target import StoreTarget
+from ...patch.replay.settings import DEFAULT, ReplayOptions, ReplaySettings, lock_of, moved
+from ...patch.replay.transactions import NetChanges
+from ...reserved import BOOKKEEPING_TEXT, reject_graph
+from ..rows import (
+    Parameterised,
+    Row,
+    RowFactory,
+    check_graph_text,
+    graph_text,
+    has_blank_node,
+    quads_of,
+    row_of,
+)
+from ..terms import DEFAULT_GRAPH, GraphName, check_graph, check_store
+from .bookkeeping import (
+    Recording,
+    check_recorded,
+    namespace_row,
+    namespace_rows,
+    position_in,
+    position_quad,
+    positions,
+)
+from .transaction import Update
+
+_GRAPH: Final = itemgetter(3)
 
 
 def replay(
@@ -76,6 +104,7 @@ def replay(
     (1, 0)
     """
     check_store(store)
+    check_graph(graph)
     settings = replace(settings, **options)
     done = Replayed()
     target = StoreTarget(store, settings, graph=graph)
@@ -84,3 +113,135 @@ def replay(
     factory = RowFactory(graph=graph, named_graphs=named_graphs)
     replay_log(target, log, factory, settings, done)
     return done
+
+
+class StoreTarget:
+    """A store that logs are replayed into; see ``patch.replay.settings.Target``.
+
+    :param graph: the graph used instead of the default graph.
+    :param settings: whether each operation on a statement must change something, and whether each
+        deletion with a blank node must; ``limits.frame_expansion`` bounds what the rows of a
+        transaction repeat of long terms.
+    :param recording: the store's mark, if the log is the one that was recorded. The store may have
+        more of it already, so that deletions need not match.
+    """
+
+    text = staticmethod(str)
+
+    def __init__(
+        self,
+        store: Store,
+        settings: ReplaySettings,
+        *,
+        graph: GraphName = DEFAULT_GRAPH,
+        recording: Recording | None = None,
+    ) -> None:
+        self._store = store
+        self._settings = settings
+        self._recording = recording
+        self.graph: Final = graph_text(graph)
+        if self.graph == BOOKKEEPING_TEXT:
+            reject_graph(self.graph, what="what is to be changed")
+        #: The quad of the position that the store was moved to here.
+        self._reached: Quad | None = None
+
+    def positions(self) -> list[Position]:
+        """The store's positions in this graph."""
+        return [each for each in positions(self._store) if each.graph == self.graph]
+
+    def apply(self, changes: NetChanges, before: Position | None, after: Position | None) -> int:
+        """Change data, namespaces and position in one transaction. The changes are used up.
+
+        :return: number of deletions of statements that were not there.
+        :raises ChainError: another process has moved the store's position, or the store is being
+            recorded in another log.
+        :raises ConflictError: an operation changes nothing, which is not allowed.
+        :raises LimitError: the rows repeat too much of long terms.
+        :raises TermError: a statement is in the graph of the bookkeeping.
+        """
+        if changes.characters > self._settings.limits.frame_expansion:
+            _check_repeated(changes, self._settings.limits)
+        if BOOKKEEPING_TEXT in map(_GRAPH, changes.net):
+            reject_graph(BOOKKEEPING_TEXT)
+        # Another replay into the store waits here, and then finds that it has moved.
+        with lock_of(self._store):
+            check_recorded(self._store, self._recording)
+            old: set[Row] = set()
+            new: set[Row] = set()
+            quad = None
+            if after is not None:
+                # A look at all that the store has of a log takes longer the more it had before:
+                # Oxigraph's memory keeps what was deleted for a while.
+                left = self._reached
+                if left is None or left not in self._store:
+                    found = position_in(self._store, after.log, self.graph)
+                    if found != before:
+                        by = "another replay or recorder"
+                        raise moved("store", after.log, before, found, by=by)
+                    left = None if found is None else position_quad(found)
+                quad = position_quad(after)
+                old = set() if left is None else {row_of(left)}
+                new = {row_of(quad)}
+            missed = 0
+            if self._recording is None:
+                missed = changes.unmatched(
+                    (quad in self._store for quad in quads_of(changes.first)),
+                    self._settings,
+                    has_blank_node=self._has_blank_node,
+                    text=lambda row: " ".join(filter(None, row)),
+                )
+            if changes.namespaces:
+                unbound, bound = self._bindings(changes.namespaces)
+                old |= unbound
+                new |= bound
+            update = Update()
+            net = changes.net
+            update.change(
+                chain((row for row, there in net.items() if not there), old - new),
+                chain((row for row, there in net.items() if there), new - old),
+            )
+            # The text of the update has them now, and takes enough memory.
+            net.clear()
+            update.run(self._store)
+            self._reached = quad
+        return missed
+
+    def _has_blank_node(self, row: Row) -> bool:
+        # The log does not have the name of the graph that its default graph is applied to.
+        return has_blank_node(row if row[3] != self.graph else row[:3])
+
+    def _bindings(self, operations: list[AnyOperation]) -> tuple[set[Row], set[Row]]:
+        """Rows that go and rows that come for operations on namespaces.
+
+        :raises TermError: one is declared for the graph of the bookkeeping.
+        """
+        found: dict[tuple[str, str], Any] = {}
+        for kind, (name, iri, graph) in operations:
+            adds = kind is OperationKind.ADD_NAMESPACE
+            name_of_graph = self.graph if graph is None else graph
+            check_graph_text(name_of_graph, " of a namespace")
+            found[name_of_graph, name] = iri if adds else None
+        old: set[Row] = set()
+        new: set[Row] = set()
+        for (graph, name), iri in found.items():
+            reject_graph(graph, what="a namespace")
+            old |= namespace_rows(self._store, graph, name)
+            if iri is not None:
+                new.add(namespace_row(graph, name, iri))
+        return old - new, new - old
+
+
+def _check_repeated(changes: NetChanges, limits: Limits) -> None:
+    """Bound the characters of long terms that rows have again, of which a store makes copies.
+
+    :raises LimitError: there are more than ``frame_expansion``.
+    """
+    known: set[str] = set()
+    count = 0
+    for term in chain.from_iterable(changes.net):
+        if isinstance(term, Parameterised) and len(term) > LONG_TERM:
+            count += len(term) if term in known else 0
+            known.add(term)
+    if count > limits.frame_expansion:
+        what = "the number of characters of long terms that a transaction repeats"
+        raise over(limits, "frame_expansion", count, what)

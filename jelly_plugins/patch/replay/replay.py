@@ -23,8 +23,7 @@ from ..follow import RewrittenError
 from ..model import ID, Patch
 from ..reader import PatchReader
 from .positions import Entry, Position, Selection
-from .settings import ReplaySettings
-from .target import Target
+from .settings import ReplaySettings, Target
 from .transactions import NetChanges
 
 #: Transactions that are applied together by default.
@@ -114,17 +113,8 @@ class Replay:
 
         :raises ChainError: the rows so far do not have the store's position.
         """
-        self.commit()
         self._selection.check_found()
-        self._note_position()
-
-    def _note_position(self) -> None:
-        done, selection = self._done, self._selection
-        if done.position is None and selection.position is not None:
-            done.position = selection.position
-            done.skipped = selection.skipped
-        done.aborted += selection.take_aborted()
-        done.advice = selection.advice
+        self.commit()
 
     def _put(self, entry: Entry) -> None:
         """Apply an entry, together with those that follow or not."""
@@ -148,7 +138,11 @@ class Replay:
 
         :raises JellyError: the store rejects one, or its position has changed meanwhile.
         """
-        self._note_position()
+        done, selection = self._done, self._selection
+        if done.position is None and selection.position is not None:
+            done.position, done.skipped = selection.position, selection.skipped
+        done.aborted += selection.take_aborted()
+        done.advice = selection.advice
         entries, self._waiting = self._waiting, []
         self._size = (0, 0, 0)
         if not entries:
@@ -160,12 +154,12 @@ class Replay:
             changes = NetChanges(strict=self._settings.check_unmatched)
             for each in transactions:
                 changes.join(each)
-        before = self._done.patches, self._done.transactions
+        before = done.patches, done.transactions
         try:
             try:
                 self._apply(changes, entries)
             except JellyError:
-                if len(transactions) < 2 or before != (self._done.patches, self._done.transactions):
+                if len(transactions) < 2 or before != (done.patches, done.transactions):
                     raise
                 # One by one, those before the one at fault are applied.
                 for entry in entries:

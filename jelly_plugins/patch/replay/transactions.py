@@ -11,12 +11,19 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from enum import Enum
 from itertools import chain
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from ...codec.patch.operations import AnyOperation, Header, Namespace, Operation, OperationKind
+from ...codec.patch.operations import (
+    CHAIN_KEYS,
+    AnyOperation,
+    Namespace,
+    Operation,
+    OperationKind,
+)
 from ...errors import ConflictError, OrderError
-from ..model import ID, PREV
-from .settings import ReplaySettings
+
+if TYPE_CHECKING:
+    from .settings import ReplaySettings
 
 _ADD: Final = OperationKind.ADD
 _DELETE: Final = OperationKind.DELETE
@@ -160,9 +167,6 @@ class PatchEnd(Enum):
     KEEPALIVE = False
 
 
-Event: TypeAlias = PatchStart | Transaction | PatchEnd
-
-
 class Transactions:
     """Reads rows: headers, operations and ends of patches.
 
@@ -182,7 +186,7 @@ class Transactions:
         self.aborted = 0
         self.one_by_one = False
 
-    def read(self, source: Iterable[AnyOperation]) -> Iterator[Event]:
+    def read(self, source: Iterable[AnyOperation]) -> Iterator[PatchStart | Transaction | PatchEnd]:
         """The events of rows, as these come.
 
         :raises OrderError: a row may not follow the rows before it.
@@ -206,7 +210,15 @@ class Transactions:
                 yield Transaction(changes, 1)
                 changes = NetChanges(strict=self._strict)
             elif kind is OperationKind.HEADER:
-                self._header(row.value, is_late=sealed)
+                self.has_headers = True
+                key = row.value.chain_key
+                if key in CHAIN_KEYS:
+                    if sealed:
+                        raise OrderError(
+                            f"the header {row.value.key!r} comes after a transaction of its patch"
+                        )
+                    if getattr(self.patch, key) is None:
+                        setattr(self.patch, key, self._text(row.value.value))
             else:
                 if inside is not (kind in (OperationKind.COMMIT, OperationKind.ABORT)):
                     where = "inside" if inside else "outside"
@@ -230,16 +242,3 @@ class Transactions:
                     self.has_headers = started = sealed = False
                 inside = kind is OperationKind.BEGIN
             row = next(rows, None)
-
-    def _header(self, header: Header, *, is_late: bool) -> None:
-        self.has_headers = True
-        key = header.chain_key
-        if key not in (ID, PREV):
-            return
-        if is_late:
-            raise OrderError(f"the header {header.key!r} comes after a transaction of its patch")
-        patch, value = self.patch, self._text(header.value)
-        if key == ID:
-            patch.id = patch.id or value
-        else:
-            patch.prev = patch.prev or value

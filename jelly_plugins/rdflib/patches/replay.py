@@ -24,8 +24,7 @@ from ...io.sources import Source
 from ...patch import Patch
 from ...patch.replay.positions import Position
 from ...patch.replay.replay import Replayed, replay_log
-from ...patch.replay.settings import DEFAULT, ReplayOptions, ReplaySettings
-from ...patch.replay.target import lock_of, moved
+from ...patch.replay.settings import DEFAULT, ReplayOptions, ReplaySettings, lock_of, moved
 from ...patch.replay.transactions import NetChanges
 from ...reserved import reject_graph
 from ..namespaces import DeclaredNamespaces
@@ -196,7 +195,7 @@ def _text(term: Node) -> str:
 
 
 class GraphTarget:
-    """A graph that logs are replayed into; see ``patch.replay.target.Target``.
+    """A graph that logs are replayed into; see ``patch.replay.settings.Target``.
 
     :param graph: the graph that takes statements of the default graph.
     :param settings: whether each operation on a statement must change something, and whether each

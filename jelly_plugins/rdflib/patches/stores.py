@@ -12,7 +12,7 @@ from rdflib.store import Store
 from rdflib.term import Literal, Node, URIRef
 
 from ...errors import ChainError
-from ...patch.replay.target import lock_of
+from ...patch.replay.settings import lock_of
 from ..memory import graphs_in_memory, namespace_tables
 
 if TYPE_CHECKING:
