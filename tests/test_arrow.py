@@ -180,9 +180,7 @@ def test_accepted_inputs() -> None:
         (Capsule(batches[0]), TRIPLES[:9]),
         ([], []),
     ):
-        out = io.BytesIO()
-        assert arrow.write(given, out) == len(expected)
-        assert list(read_statements(out.getvalue())) == expected
+        assert written(given) == expected
 
 
 class Capsule:
