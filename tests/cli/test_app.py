@@ -40,23 +40,6 @@ def test_the_list_of_commands_has_their_help() -> None:
         assert f" {text.rstrip('.')}" in help_, name
 
 
-@pytest.mark.parametrize(
-    ("arguments", "unused"),
-    [
-        (["--help"], ["jelly_plugins.codec.rdf"]),
-        (["--version"], ["jelly_plugins.codec.rdf", "click"]),
-        (["convert", "--help"], ["jelly_plugins.formats.convert", "jelly_plugins.messages.text"]),
-        (["validate", "--help"], ["jelly_plugins.formats.table", "jelly_plugins.tools.compare"]),
-        (["patch", "--help"], ["jelly_plugins.patch.reader", "jelly_plugins.patch.writer"]),
-        (["serve", "--help"], ["grpc", "pyoxigraph"]),
-    ],
-)
-def test_the_help_and_the_version_import_little(arguments: list[str], unused: list[str]) -> None:
-    last = f"import atexit, sys; atexit.register(lambda: print(sys.modules.keys() & {unused}))"
-    done = jelly_process(*arguments, first=last)
-    assert done.text.splitlines()[-1] == "set()", done
-
-
 @pytest.mark.parametrize("group", [[], ["patch"], ["spark"]])
 def test_groups_list_their_commands_in_a_line_each(group: list[str]) -> None:
     done = jelly(*group)
