@@ -152,7 +152,7 @@ def test_query_of_a_sharded_store_on_a_terminal(
 ) -> None:
     """The header is there without solutions too, and the table does not hold them all."""
     sharded = pytest.importorskip("jelly_plugins.spark.shards")
-    from jelly_plugins.cli import query
+    from jelly_plugins.cli.store import query
 
     class Shards:
         content = SimpleNamespace(shard_by="subject")
@@ -169,7 +169,7 @@ def test_query_of_a_sharded_store_on_a_terminal(
     monkeypatch.setattr(sharded, "ShardedStore", Shards)
     monkeypatch.setenv("TERM", "dumb")
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
-    query.query("SELECT ?s ?o { ?s ?p ?o } #000000", store=str(tmp_path), target=Output())
+    query("SELECT ?s ?o { ?s ?p ?o } #000000", store=str(tmp_path), target=Output())
     assert capsys.readouterr().out.split() == ["?s", "?o", "0", "solutions"]
 
     class ClosedError(Exception):
@@ -181,5 +181,5 @@ def test_query_of_a_sharded_store_on_a_terminal(
 
     monkeypatch.setattr(sys.stdout, "write", write)
     with pytest.raises(ClosedError):
-        query.query("SELECT ?s ?o { ?s ?p ?o } #100000", store=str(tmp_path), target=Output())
+        query("SELECT ?s ?o { ?s ?p ?o } #100000", store=str(tmp_path), target=Output())
     assert taken == 1000
