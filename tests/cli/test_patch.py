@@ -5,10 +5,8 @@ from __future__ import annotations
 import gc
 import json
 import os
-import pty
 import re
 import signal
-import subprocess
 import time
 from itertools import pairwise
 from pathlib import Path
@@ -21,7 +19,7 @@ from jelly_plugins.codec import PatchOptions, PatchStatementType, PatchStreamTyp
 from jelly_plugins.oxigraph import count_quads, positions
 from jelly_plugins.patch import PatchReader, check, read_patches
 
-from .command import assert_failed, command, end, jelly, jelly_process, started, triples_file
+from .command import assert_failed, end, jelly, jelly_process, started, triples_file
 
 #: A log of two patches; the second has an aborted transaction.
 LOG = b"""\
@@ -333,20 +331,6 @@ def test_show_in_figures(tmp_path: Path) -> None:
         "prev": None,
         "rows": {"H": 1, "TX": 1, "PA": 1, "A": 2, "TC": 1},
     }
-
-
-def test_show_is_coloured_on_a_terminal_and_passes_no_commands_to_it(tmp_path: Path) -> None:
-    path = log_file(tmp_path, text='A <urn:s> <urn:p> "\x9b31m[bold]" .\n'.encode())
-    assert '"\\u009B31m[bold]"' in jelly("patch", "show", path).text
-    controller, terminal = pty.openpty()
-    environment = {**os.environ, "TERM": "xterm", "COLUMNS": "200"}
-    environment.pop("NO_COLOR", None)
-    subprocess.run(command("patch", "show", path), stdout=terminal, env=environment, check=True)
-    os.close(terminal)
-    said = os.read(controller, 1 << 16)
-    os.close(controller)
-    assert b"\x1b[32m" in said
-    assert b"\\u009B31m[bold]" in said
 
 
 def test_check(tmp_path: Path) -> None:
