@@ -54,8 +54,6 @@ from ..io.names import FORMAT_NAMES, Format, did_you_mean, format_named
 if TYPE_CHECKING:
     from ..codec import Limits
 
-EXIT_USAGE: Final = 2
-
 #: How groups and commands are made.
 HELP: Final = {"help_option_names": ["-h", "--help"]}
 

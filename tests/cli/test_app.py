@@ -51,43 +51,6 @@ def test_groups_list_their_commands_in_a_line_each(group: list[str]) -> None:
         assert re.match(r"  \w+ +\w.*[^.]\.$", line), line
 
 
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        ("nonsense", "nonsense"),
-        ("convert", "SRC"),
-        ("convert --nonsense x", "--nonsense"),
-        ("--nonsense", "--nonsense"),
-        ("--limit frame_bytes inspect x.jelly", "frame_bytes is not NAME=NUMBER"),
-        ("--limit frame_rows=x inspect x.jelly", "frame_rows=x is not NAME=NUMBER"),
-        ("--limit frame_row=3 inspect x.jelly", "'frame_row'; did you mean frame_rows?"),
-        ("--limit nesting=1000 inspect x.jelly", "nesting"),
-        ("convert x.jelly -o x.json", ".json is not a known file ending: known"),
-        ("dump --store store -o x.csv", ".csv is not a known file ending: known"),
-        ("patch diff a.nt b.nt -o x.xyz", "a log is jellyp, rdfp, trp, as --to"),
-        ("subscribe t --from h:1 -o x.xyz", "subscribe writes jelly"),
-        ("dump --store store -o x.jellyp", "x.jellyp has the ending of jellyp"),
-        ("convert x.jelly -o x.rdfp.gz", "x.rdfp.gz has the ending of rdfp"),
-        ("patch diff a.nt b.nt -o x.jelly", "x.jelly has the ending of jelly"),
-        ("patch convert x.jellyp -o x.nt", "a log is jellyp, rdfp, trp, as --to"),
-    ],
-)
-def test_wrong_usage_is_one_line_and_code_2(
-    arguments: str, words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    if "store" in arguments:
-        assert jelly("load", triples_file(tmp_path), "--store", "store").code == 0
-    before = sorted(os.listdir())
-    assert_failed(jelly(*arguments.split()), 2, words)
-    assert sorted(os.listdir()) == before
-
-
-def test_an_output_without_a_name(tmp_path: Path) -> None:
-    done = jelly("convert", triples_file(tmp_path), "-o", "", "--to", "nt", "--force")
-    assert_failed(done, 2, "the output is empty")
-
-
 def test_bad_input_is_one_line_and_code_1(tmp_path: Path) -> None:
     path = triples_file(tmp_path)
     path.write_bytes(path.read_bytes()[:-1])

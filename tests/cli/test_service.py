@@ -50,8 +50,6 @@ def test_a_store_is_served(tmp_path: Path) -> None:
         done = jelly("subscribe", "file", "--from", to)
         assert list(read(done.out)) == TRIPLES
         assert_failed(jelly("subscribe", "other", "--from", to), 1, "NOT_FOUND", to)
-        again = jelly("subscribe", "all", "--from", to, "-o", out)
-        assert_failed(again, 2, "--force replaces it")
         assert end(process, signal.SIGTERM).code == 0
     assert jelly("dump", "--store", store).code == 0
 
@@ -122,29 +120,6 @@ def test_another_address_is_noted(tmp_path: Path) -> None:
         said = end(process, signal.SIGTERM).err
         assert "without TLS and a token" in said
         assert said.count("\n") == 1
-
-
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        (["serve"], "nothing to serve"),
-        (["serve", "--topic", "t"], "a file is needed"),
-        (["serve", "--topic", "t=x.jelly", "--read-only"], "--store"),
-        (["serve", "--live", "t=quins"], "triples, quads or graphs"),
-        (["serve", "--live", "t", "--live", "t"], "is given twice"),
-        (["serve", "--live", "t", "--tls-key", "x"], "--tls-cert"),
-        (["publish", "x.jelly", "--to", "localhost"], "HOST:PORT"),
-        (["subscribe", "t", "--from", "localhost:x"], "HOST:PORT"),
-        (["subscribe", "t", "--from", "localhost:1", "-o", "x.nt"], "subscribe writes jelly"),
-        (["subscribe", "t", "--from", "localhost:1", "--tls-key", "x"], "belong together"),
-    ],
-)
-def test_wrong_usage(
-    arguments: list[str], words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    triples_file(tmp_path)
-    assert_failed(jelly(*arguments), 2, words)
 
 
 def test_errors_are_one_line(tmp_path: Path) -> None:

@@ -28,6 +28,7 @@ QUADS = StreamOptions(physical_type=PhysicalType.QUADS, logical_type=LogicalType
 GRAPHS = StreamOptions(physical_type=PhysicalType.GRAPHS, logical_type=LogicalType.FLAT_QUADS)
 
 EX = "http://example.org/"
+TRIPLE = (URIRef(EX + "s"), URIRef(EX + "p"), URIRef(EX + "o"))
 
 
 def jelly(statements: Iterable[tuple[Any, ...]], **settings: Any) -> bytes:

@@ -36,6 +36,7 @@ from .support import (
     EX,
     GRAPHS,
     QUADS,
+    TRIPLE,
     conjunctive_graph,
     default_graph,
     parse,
@@ -47,8 +48,6 @@ from .support import (
 )
 
 pytestmark = pytest.mark.filterwarnings("ignore:Dataset.default_context:DeprecationWarning")
-
-TRIPLE = (URIRef(EX + "s"), URIRef(EX + "p"), URIRef(EX + "o"))
 
 
 def _grouped(physical_type: PhysicalType, logical_type: LogicalType) -> StreamOptions:

@@ -33,6 +33,7 @@ from .support import (
     EX,
     GRAPHS,
     QUADS,
+    TRIPLE,
     G,
     O,
     P,
@@ -46,8 +47,6 @@ from .support import (
 )
 
 pytestmark = pytest.mark.filterwarnings("ignore:Dataset.default_context:DeprecationWarning")
-
-TRIPLE = (URIRef(EX + "s"), URIRef(EX + "p"), URIRef(EX + "o"))
 
 
 # Statements
