@@ -33,7 +33,7 @@ from ...reserved import BOOKKEEPING_TEXT, private
 from .transaction import Function
 
 if TYPE_CHECKING:
-    from .staging import Changes
+    from .record import Changes
 
 _ESCAPE: Final = r"\\u[0-9A-Fa-f]{4}|\\U[0-9A-Fa-f]{8}"
 _LOCAL: Final = r"(?:[\w\-.:·]|%[0-9A-Fa-f]{2}|\\[_~.\-!$&'()*+,;=/?#@%])*"

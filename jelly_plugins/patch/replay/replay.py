@@ -19,9 +19,8 @@ from ...codec.text.ntriples import term_text
 from ...errors import ChainError, JellyError, StatementError
 from ...io.sources import Source, is_source, rewinder
 from ...notebook import Shown
-from ..follow import RewrittenError
 from ..model import ID, Patch
-from ..reader import PatchReader
+from ..reader import PatchReader, RewrittenError
 from .positions import Entry, Position, Selection
 from .settings import ReplaySettings, Target
 from .transactions import NetChanges

@@ -30,8 +30,7 @@ from ...reserved import reject_graph
 from ..namespaces import DeclaredNamespaces
 from ..oxigraph_store import graph_name, inner_store
 from ..terms import RdflibFactory, default_graph, reject_no_graph
-from .journal import Journal
-from .stores import check_recorded, set_namespace, twin
+from .journal import Journal, check_recorded, set_namespace, twin
 
 #: Positions of graphs, by their names, for as long as their stores live.
 _POSITIONS: Final[WeakKeyDictionary[Store, dict[str, dict[str, Position]]]] = WeakKeyDictionary()

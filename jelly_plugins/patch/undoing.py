@@ -14,15 +14,15 @@ from errno import ENOENT
 from itertools import islice
 from typing import Any, Final
 
-from ...codec import DEFAULT_LIMITS, Limits, Term, describe
-from ...codec.patch.operations import BEGIN, COMMIT, AnyOperation, header
-from ...codec.text.ntriples import term_text
-from ...errors import ChainError, OptionsError, SourceError
-from ..model import ID, PREV, Patch
-from ..reader import read_patches
-from ..recording import LogWriter, RecordSettings
-from ..replay.settings import as_term
-from .editing import Chain, committed, effective, reverse_of, subject_of
+from ..codec import DEFAULT_LIMITS, Limits, Term, describe
+from ..codec.patch.operations import BEGIN, COMMIT, AnyOperation, header
+from ..codec.text.ntriples import term_text
+from ..errors import ChainError, OptionsError, SourceError
+from .logs import Chain, committed, effective, reverse_of, subject_of
+from .model import ID, PREV, Patch
+from .reader import read_patches
+from .recording import LogWriter, RecordSettings
+from .replay.settings import as_term
 
 #: Keys of headers: the id of the patch that a patch undoes, or repeats after it was undone.
 UNDOES: Final = "undoes"
