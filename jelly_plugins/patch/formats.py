@@ -72,8 +72,6 @@ _ALIASES: Final = {
 def format_named(given: PatchFormat | str | None) -> PatchFormat | None:
     """A format as a caller gives it: by its file ending, its title or its media type.
 
-    :raises OptionsError: the name is unknown.
-
     >>> format_named("rdfp"), format_named("Jelly-Patch"), format_named(None)
     (<PatchFormat.RDF_PATCH: 'rdfp'>, <PatchFormat.JELLY_PATCH: 'jellyp'>, None)
     """

@@ -65,7 +65,6 @@ class Chain:
 
         :param changes: whether it changes something.
         :return: whether others can follow it; if not, it is a keepalive.
-        :raises ChainError: its ``prev`` is not the id of the patch before it.
         """
         self._number += 1
         if not self._first and patch.prev is not None and patch.prev != self.last:
@@ -89,12 +88,9 @@ class Chain:
 
 
 def parts_of(operations: Iterable[Operation]) -> Iterator[tuple[bool, list[Operation]]]:
-    """The operations of a patch, those of each transaction and those between two together.
-
-    :return: whether they were in a transaction, and the operations, without the rows that start and
-        end it. Nothing comes of a transaction that was aborted.
-    :raises OrderError: transactions are not in order.
-    """
+    """The operations of a patch, those of each transaction and those between two together; return
+    whether they were in a transaction, and the operations, without the rows that start and end it.
+    Nothing comes of a transaction that was aborted."""
     order = PatchOrder()
     part: list[Operation] = []
     for operation in operations:
@@ -113,10 +109,7 @@ def parts_of(operations: Iterable[Operation]) -> Iterator[tuple[bool, list[Opera
 
 
 def committed(operations: Iterable[Operation]) -> Iterator[Operation]:
-    """The operations of a patch that have an effect.
-
-    :raises OrderError: transactions are not in order.
-    """
+    """The operations of a patch that have an effect."""
     for _, part in parts_of(operations):
         yield from part
 
@@ -167,10 +160,7 @@ def effective(
 
 
 def reverse_of(operation: AnyOperation) -> AnyOperation:
-    """The operation that undoes one.
-
-    :raises StatementError: it deletes a namespace without its IRI.
-    """
+    """The operation that undoes one."""
     kind, value = operation
     if kind is OperationKind.ADD:
         return delete(value)
@@ -295,9 +285,6 @@ def invert_log(patches: Iterable[Patch]) -> list[Patch]:
     Each has a new ``id``, and the first one follows the last patch of the log, if that has an
     ``id``. See :func:`invert` for what an inverse is; operations that repeat one of an earlier
     patch are left out too. Memory holds the inverse, and what the log touches.
-
-    :raises ChainError: a patch names another one before it than the one that is there.
-    :raises JellyError: a patch cannot be undone.
 
     >>> from jelly_plugins import Iri
     >>> log = [Patch(headers=[("id", Iri("urn:1"))]), Patch(headers=[("id", Iri("urn:2"))])]
@@ -464,8 +451,6 @@ def convert(
     :param strict: whether to reject known deviations of other implementations, and
         one patch that would become several in text; see :class:`~jelly_plugins.patch.PatchReader`
         and :func:`~jelly_plugins.patch.write_patches`.
-    :raises JellyError: a source cannot be read, its patches do not follow one another, or they
-        cannot be written in this format or with these options.
 
     >>> import io
     >>> file = io.BytesIO()

@@ -26,7 +26,7 @@ from ..codec import (
 from ..codec.common.detection import StreamKind, is_cut, kind_of
 from ..codec.common.wire import varint
 from ..codec.patch.operations import ENDS
-from ..errors import JellyError, LimitError, OptionsError, OrderError, SourceError, TruncatedError
+from ..errors import JellyError, LimitError, OptionsError, OrderError, SourceError
 from ..io.sources import Closing, Input, Source
 from ..notebook import table
 from .formats import TEXT_ROW, PatchFormat, detect
@@ -68,15 +68,13 @@ class JellyReader:
     :class:`~jelly_plugins.patch.rows.RowReader`.
 
     :param decoder: a PatchDecoder, or what has its interface.
-    :param resumable: see :class:`PatchReader`.
     """
 
-    def __init__(self, decoder: Any, settings: ReadSettings, *, resumable: bool) -> None:
+    def __init__(self, decoder: Any, settings: ReadSettings) -> None:
         self.decoder = decoder
         self.complete_bytes = 0
         self.splitter = FrameSplitter(limits=settings.limits)
         self._strict = settings.strict
-        self._resumable = resumable
         #: Of the rows, unless marks end patches; and the deviation that there are more patches.
         self._order = PatchOrder()
         self._several: OrderError | None = None
@@ -102,20 +100,11 @@ class JellyReader:
                 yield rows
 
     def ending(self) -> Iterator[Any]:
-        """The rows at the end of the source.
-
-        :raises TruncatedError: it ends inside a patch.
-        """
+        """The rows at the end of the source."""
         yield from map(self._decode, self.splitter.finish())
         yield self.finish()
 
     def finish(self) -> Any:
-        if self._resumable and self.decoder.ends_loosely:
-            raise TruncatedError(
-                "the stream ends after operations outside a transaction, without a mark that "
-                "they are complete",
-                frame=self.decoder.next_frame - 1,
-            )
         return self.decoder.finish()
 
     @property
@@ -137,8 +126,6 @@ class JellyReader:
         """Add a row of a stream of type FLAT, or of a frame of one of type FRAME, which are one
         patch. Jelly-JVM writes several patches into one, with their headers, so that these begin
         patches as they do in text.
-
-        :raises OrderError: reading is strict, and there is another patch.
         """
         if not self._order.add(row, rows):
             return
@@ -182,10 +169,7 @@ class Followed:
         return found if S_ISREG(found.st_mode) else None
 
     def take(self, chunk: bytes) -> None:
-        """Note a chunk that was read, before it is decoded.
-
-        :raises SourceError: the file has lost data, see :meth:`check`.
-        """
+        """Note a chunk that was read, before it is decoded."""
         if self._file is None:
             return
         found = self._look()
@@ -211,9 +195,6 @@ class Followed:
     def check(self) -> None:
         """Raise an error for a file that no longer exists, is not the one that was opened, or has
         lost data.
-
-        :raises RewrittenError: it has all complete transactions, and other data after them.
-        :raises SourceError: it is another file, or has lost complete transactions.
         """
         if self._file is None:
             return
@@ -262,9 +243,6 @@ class PatchReader(Closing):
         after another one was killed, a :class:`~jelly_plugins.patch.reader.RewrittenError` is
         raised: read the log again from its beginning.
     :param starve: called before more of the source is read, which may take a while.
-    :param resumable: whether the same source may be read again, once it has grown, to continue
-        after whole transactions that were read of it. Operations outside of any transaction must be
-        ended by a mark then, in a stream of type PUNCTUATED: more of them would be of the same one.
     :param settings: see :class:`ReadOptions`.
     :raises OptionsError: there is no such format or statement type.
     :raises JellyError: while iterating, with source and place. Without ``wait``, a source that ends
@@ -284,7 +262,6 @@ class PatchReader(Closing):
         *,
         wait: Callable[[], bool] | None = None,
         starve: Callable[[], object] | None = None,
-        resumable: bool = False,
         **settings: Unpack[ReadOptions],
     ) -> None:
         self._settings = ReadSettings(**settings)
@@ -296,7 +273,6 @@ class PatchReader(Closing):
         self._wait = wait
         self._starve = starve
         self._followed = None if wait is None else Followed(src)
-        self._resumable = resumable
         #: Reads the rows; None until the format is known.
         self._source: JellyReader | PatchTextReader | PatchRowReader | None = None
         #: Whether nothing shows that the source is a log, and its first bytes.
@@ -310,7 +286,7 @@ class PatchReader(Closing):
     def _jelly_reader(self) -> JellyReader:
         settings = self._settings
         decoder = PatchDecoder(settings.factory, limits=settings.limits, strict=settings.strict)
-        return JellyReader(decoder, settings, resumable=self._resumable)
+        return JellyReader(decoder, settings)
 
     @property
     def _jelly(self) -> JellyReader | None:

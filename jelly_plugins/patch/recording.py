@@ -149,9 +149,6 @@ class LogWriter:
     :ivar sync: of the settings.
     :ivar place: where the log ends, as one object, so that an interrupt finds all of it or none
         changed.
-    :raises SourceError: the file cannot be written, or another process is writing it.
-    :raises OptionsError: the log is one that nothing can be appended to, or would be.
-    :raises JellyError: the log that is there cannot be read.
     """
 
     def __init__(
@@ -210,11 +207,7 @@ class LogWriter:
         self.close()
 
     def close(self) -> None:
-        """Close the file.
-
-        :raises SourceError: patches were written, and the file is not there any more, or not as it
-            was left.
-        """
+        """Close the file."""
         try:
             # A child leaves the log alone: its parent may be writing.
             if self.is_of_this_process and not self.closed:
@@ -239,20 +232,14 @@ class LogWriter:
         return self._file.closed
 
     def check_open(self) -> None:
-        """Raise an error if the log was closed, or if another process has opened it.
-
-        :raises SourceError: it was.
-        """
+        """Raise an error if the log was closed, or if another process has opened it."""
         if self._process != os.getpid():
             raise SourceError("the log is recorded by another process", source=self.name)
         if self._file.closed:
             raise SourceError("the log that is recorded was closed", source=self.name)
 
     def _look(self) -> None:
-        """Check that the log is the file that was written.
-
-        :raises SourceError: it was deleted, replaced, truncated or written to by others.
-        """
+        """Check that the log is the file that was written."""
         try:
             found = os.stat(self.path)
         except OSError as error:
@@ -283,8 +270,6 @@ class LogWriter:
         """Write a patch of one transaction.
 
         :param headers: rows of headers besides ``id`` and ``prev``.
-        :raises JellyError: the log cannot express an operation; nothing was written.
-        :raises OSError: the file cannot be written; nothing of the patch is left in it.
         """
         self.check_open()
         self._append(b"", b"", [*headers, BEGIN, *operations, COMMIT, END])
@@ -292,10 +277,6 @@ class LogWriter:
     def append_lines(self, deleted: bytes, added: bytes) -> None:
         """Write a patch of one transaction, whose statements are lines of N-Quads, in less than
         half the time of :meth:`append`. The log is known to be open.
-
-        :raises TextError: a text is not valid N-Quads; nothing was written.
-        :raises JellyError: the log cannot express a statement; nothing was written.
-        :raises OSError: the file cannot be written; nothing of the patch is left in it.
         """
         self._append(deleted, added, None)
 
@@ -452,11 +433,7 @@ class LogWriter:
                     transactions += kind is OperationKind.COMMIT
 
     def _take_options(self, rows: PatchReader) -> None:
-        """Take the format and the options of a log that was read, if patches can follow in it.
-
-        :raises SourceError: they cannot, because of the format.
-        :raises OptionsError: they cannot, because of the options.
-        """
+        """Take the format and the options of a log that was read, if patches can follow in it."""
         self.format = rows.format or self.format
         if rows.is_bare:
             raise SourceError(
@@ -467,10 +444,7 @@ class LogWriter:
         self._check_options()
 
     def _check_options(self) -> None:
-        """Reject a format that logs are not recorded in, and options of a log that has one patch.
-
-        :raises SourceError: it is such a format; :raises OptionsError: they are such options.
-        """
+        """Reject a format that logs are not recorded in, and a log that is one patch."""
         if self.format is PatchFormat.RDF_PATCH_THRIFT:
             raise SourceError(
                 "a log is recorded as Jelly-Patch or as RDF Patch text", source=self.name

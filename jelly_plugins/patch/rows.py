@@ -101,11 +101,8 @@ class PatchOrder:
         return self.state is PatchState.PUNCTUATED_TRANSACTION
 
     def take(self, row: AnyOperation) -> bool:
-        """Take a row.
-
-        :return: whether it is a header that opens a new patch, so that the one before it ends.
-        :raises OrderError: the row is not allowed here.
-        """
+        """Take a row; return whether it is a header that opens a new patch, so that the one before
+        it ends."""
         kind = row[0]
         if kind is OperationKind.HEADER:
             return self._header(chain_key(row[1][0]))
@@ -136,11 +133,8 @@ class PatchOrder:
         self.has_operations = True
 
     def add(self, row: AnyOperation, rows: list[AnyOperation]) -> bool:
-        """Take a row, and add it to others, after END if it opens a new patch.
-
-        :return: whether it does.
-        :raises OrderError: the row is not allowed here.
-        """
+        """Take a row, and add it to others, after END if it opens a new patch; return whether it
+        does."""
         opens = self.take(row)
         if opens:
             rows.append(END)
@@ -175,10 +169,7 @@ class RowReader:
         raise NotImplementedError
 
     def ending(self) -> Iterator[list[Operation]]:
-        """The rows at the end of the source: END, unless there were no rows after the last one.
-
-        :raises TruncatedError: the last patch is not complete, or may not be.
-        """
+        """The rows at the end of the source: END, unless there were no rows after the last one."""
         if self.order.inside_transaction:
             raise self.truncated("ends inside a transaction")
         if self.order.inside_patch:
@@ -216,18 +207,12 @@ class RowWriter:
         return self._order.inside_patch
 
     def row(self, row: AnyOperation) -> bytes:
-        """A row's bytes.
-
-        :raises JellyError: it cannot be written.
-        """
+        """A row's bytes."""
         raise NotImplementedError
 
     def write(self, rows: Iterable[AnyOperation]) -> Iterator[bytes]:
         """Rows in chunks of limited size: the output may be much longer than the rows, each of
         which has its terms in full.
-
-        :raises OrderError: a row is not allowed at its position.
-        :raises JellyError: a row cannot be written.
         """
         pending: list[bytes] = []
         size = 0
@@ -256,11 +241,7 @@ class RowWriter:
         yield b"".join(pending)
 
     def finish(self) -> bytes:
-        """Mark the end of the rows.
-
-        :return: the remaining bytes.
-        :raises OrderError: END has not come after the last patch.
-        """
+        """Mark the end of the rows; return the remaining bytes."""
         if self.inside_patch:
             raise OrderError("the last patch is not ended")
         return b""

@@ -153,8 +153,6 @@ class PatchTextReader(RowReader, LineReader):
 
         :param text: UTF-8, whole or in chunks.
         :param growing: whether a last line without a line end is not complete, and is left out.
-        :raises TextError: with the line, after the rows before it.
-        :raises JellyError: the text is beyond the limits, or a term cannot be held.
         """
         size = 0
         for data in self.chunks(text, growing=growing):
@@ -515,9 +513,6 @@ class PatchTextWriter(RowWriter):
 
 
 def _check_string(value: Any, what: str) -> None:
-    """Reject a part of a row that is not a string.
-
-    :raises TermError: it is not.
-    """
+    """Reject a part of a row that is not a string."""
     if not isinstance(value, str):
         raise TermError(f"{what} is not a string: {value!r}")

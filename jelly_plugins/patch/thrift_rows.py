@@ -69,7 +69,6 @@ class PatchRowReader(RowReader, TermReader):
         """Read rows, those of each chunk together.
 
         :param growing: whether a last row that is not complete is left out.
-        :raises JellyError: with the row, after the rows before it.
         """
         self._growing = growing
         for rows in batches(chunks, self._decode, self.end):

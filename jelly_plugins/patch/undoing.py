@@ -166,11 +166,7 @@ class _History:
         self._depth = 0
 
     def add(self, patch: Patch) -> None:
-        """Take the next patch.
-
-        :raises ChainError: it does not follow the one before it, or its header names another patch
-            than the one that is next to undo or redo.
-        """
+        """Take the next patch."""
         self._chain.follow(patch, changes=True)
         line, number = self._line, len(self.ids)
         id_: Any = patch.id
@@ -201,7 +197,6 @@ class _History:
 
         :param step: -1 to undo, 1 to redo.
         :param count: how many, if no patch is sought.
-        :raises ChainError: there are none, or the log does not have the patch sought.
         """
         line, depth, sought = self._line, self._depth, self._sought
         doing, other = ("undo", "redo") if step < 0 else ("redo", "undo")

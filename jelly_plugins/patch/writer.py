@@ -164,11 +164,7 @@ class PatchSerializer:
 
     def add(self, rows: Iterable[AnyOperation]) -> bytes:
         """Write rows. After END, in Jelly-Patch streams of type FRAME and PUNCTUATED and in text,
-        all bytes of the patch were returned.
-
-        :return: what is ready to be written.
-        :raises JellyError: a row cannot be written.
-        """
+        all bytes of the patch were returned. Return what is ready to be written."""
         return b"".join(self._writer.write(rows))
 
     def chunks(self, rows: Iterable[AnyOperation]) -> Iterator[bytes]:
@@ -183,8 +179,6 @@ class PatchSerializer:
         :param headers: keys and values.
         :param deleted: whole lines of N-Quads; likewise ``added``.
         :return: all bytes of the patch, as :meth:`add` returns them.
-        :raises TextError: with the line.
-        :raises JellyError: a statement cannot be written.
         """
         parser, writer = self._parser, self._writer
         parser.begin()
@@ -199,11 +193,7 @@ class PatchSerializer:
         return self.add([*starmap(header, headers), BEGIN, *statements, COMMIT, END])
 
     def finish(self) -> bytes:
-        """End the stream.
-
-        :return: the remaining bytes.
-        :raises OrderError: the last patch is not ended.
-        """
+        """End the stream; return the remaining bytes."""
         return self._writer.finish()
 
 

@@ -35,7 +35,7 @@ from ...patch.replay.settings import ReplaySettings, lock_of
 from ...reserved import BOOKKEEPING_IRI, reject_graph
 from ..plain_text import check_terms, plain_text
 from ..rows import Row, RowFactory, row_of
-from ..terms import GraphName, check_store, describe_directed
+from ..terms import DEFAULT_GRAPH, GraphName, check_store, describe_directed
 from .bookkeeping import (
     BOOKKEEPING,
     Recording,
@@ -105,10 +105,7 @@ def record(
 
 
 def _catch_up(store: Store, writer: LogWriter, settings: RecordSettings) -> str | None:
-    """Apply what a store lacks of a log, and mark the store; return the name of the log.
-
-    :raises ChainError: it is not the log of this store.
-    """
+    """Apply what a store lacks of a log, and mark the store; return the name of the log."""
     done = Replayed()
     name = settings.name
     with lock_of(store):
@@ -321,20 +318,14 @@ class Staged(NamedTuple):
 
     @property
     def checked(self) -> list[Quad]:
-        """The quads, if each of their terms is one.
-
-        :raises TermError: one is not, so that text would be read as something else.
-        """
+        """The quads, if each of their terms is one."""
         if self.text is None:
             check_terms(self.quads)
         return self.quads
 
     @property
     def rows(self) -> list[Row]:
-        """The quads as rows.
-
-        :raises TermError: text cannot express them.
-        """
+        """The quads as rows."""
         return [row_of(quad) for quad in self.checked]
 
 
@@ -345,8 +336,6 @@ def requested(quads: list[Quad], there: bool) -> Net:
     """Changes that a caller requests.
 
     :param there: whether the quads are added, and not deleted.
-    :raises TermError: one is in the graph that keeps the positions of logs.
-    :raises TypeError: one is not a pyoxigraph quad.
     """
     try:
         if BOOKKEEPING in map(_GRAPH_NAME, quads):
@@ -439,9 +428,19 @@ class Changes:
     def has_graph(self, name: GraphName | None) -> bool:
         """Whether the store has a graph, or something was added to it here; None is the default
         graph."""
-        if name is None or self._store.contains_named_graph(name):
+        if name in (None, DEFAULT_GRAPH) or self._store.contains_named_graph(name):
             return True
         return any(there and quad.graph_name == name for quad, there in self._net.items())
+
+    def _quads(self, graph: GraphName | None = None) -> list[Quad]:
+        """The quads of a graph, or of all, with what was changed here so far."""
+        deletes, adds = staged(self._store, self._net)
+        gone = {*deletes.quads}
+        found = self._store.quads_for_pattern(None, None, None, graph)
+        return [
+            *(quad for quad in found if quad not in gone and quad.graph_name != BOOKKEEPING),
+            *(quad for quad in adds.quads if graph is None or quad.graph_name == graph),
+        ]
 
     def _change(self, quads: list[Quad], there: bool) -> None:
         changes = requested(quads, there)

@@ -150,15 +150,8 @@ class StoreTarget:
         return [each for each in positions(self._store) if each.graph == self.graph]
 
     def apply(self, changes: NetChanges, before: Position | None, after: Position | None) -> int:
-        """Change data, namespaces and position in one transaction. The changes are used up.
-
-        :return: number of deletions of statements that were not there.
-        :raises ChainError: another process has moved the store's position, or the store is being
-            recorded in another log.
-        :raises ConflictError: an operation changes nothing, which is not allowed.
-        :raises LimitError: the rows repeat too much of long terms.
-        :raises TermError: a statement is in the graph of the bookkeeping.
-        """
+        """Change data, namespaces and position in one transaction. The changes are used up. Return
+        number of deletions of statements that were not there."""
         if changes.characters > self._settings.limits.frame_expansion:
             _check_repeated(changes, self._settings.limits)
         if BOOKKEEPING_TEXT in map(_GRAPH, changes.net):
@@ -211,10 +204,7 @@ class StoreTarget:
         return has_blank_node(row if row[3] != self.graph else row[:3])
 
     def _bindings(self, operations: list[AnyOperation]) -> tuple[set[Row], set[Row]]:
-        """Rows that go and rows that come for operations on namespaces.
-
-        :raises TermError: one is declared for the graph of the bookkeeping.
-        """
+        """Rows that go and rows that come for operations on namespaces."""
         found: dict[tuple[str, str], Any] = {}
         for kind, (name, iri, graph) in operations:
             adds = kind is OperationKind.ADD_NAMESPACE
@@ -232,10 +222,7 @@ class StoreTarget:
 
 
 def _check_repeated(changes: NetChanges, limits: Limits) -> None:
-    """Bound the characters of long terms that rows have again, of which a store makes copies.
-
-    :raises LimitError: there are more than ``frame_expansion``.
-    """
+    """Bound the characters of long terms that rows have again, of which a store makes copies."""
     known: set[str] = set()
     count = 0
     for term in chain.from_iterable(changes.net):

@@ -90,11 +90,8 @@ class Replay:
         self._failed = False
 
     def run(self, rows: Iterable[AnyOperation]) -> bool:
-        """Replay rows. What comes before an error is applied.
-
-        :return: whether ``until`` was reached, so that rows may be left.
-        :raises JellyError: a patch cannot be read or applied; the message names it.
-        """
+        """Replay rows. What comes before an error is applied. Return whether ``until`` was reached,
+        so that rows may be left."""
         try:
             for entry in self._selection.entries(rows):
                 self._put(entry)
@@ -108,10 +105,7 @@ class Replay:
         return self._selection.is_complete
 
     def wait(self) -> None:
-        """Apply what is complete, because it is not known when more rows come.
-
-        :raises ChainError: the rows so far do not have the store's position.
-        """
+        """Apply what is complete, because it is not known when more rows come."""
         self._selection.check_found()
         self.commit()
 
@@ -133,10 +127,7 @@ class Replay:
             self.commit()
 
     def commit(self) -> None:
-        """Apply all entries that wait.
-
-        :raises JellyError: the store rejects one, or its position has changed meanwhile.
-        """
+        """Apply all entries that wait."""
         done, selection = self._done, self._selection
         if done.position is None and selection.position is not None:
             done.position, done.skipped = selection.position, selection.skipped
@@ -235,10 +226,7 @@ def replay_log(
 def _replay_source(
     replay: Replay, log: Source, factory: TermFactory[Any], settings: ReplaySettings
 ) -> bool:
-    """Read a source once; return whether ``until`` was reached.
-
-    :raises RewrittenError: the last patch of a followed file was replaced while it was read.
-    """
+    """Read a source once; return whether ``until`` was reached."""
 
     def wait() -> bool:
         replay.wait()

@@ -36,10 +36,7 @@ def as_term(text: str | Term, name: str = "until") -> str:
 
 
 def check_name(name: str) -> None:
-    """Reject an invalid name of a log.
-
-    :raises OptionsError: it is empty, or has a surrogate.
-    """
+    """Reject an invalid name of a log."""
     if not name:
         raise OptionsError("the name of a log is empty")
     try:
@@ -154,7 +151,6 @@ class Target(Protocol):
         :param before: the store's position, which must not have changed meanwhile.
         :param after: its next position; None if the log has none.
         :return: number of deletions of statements that were not there.
-        :raises ChainError: it has changed. The store was not changed.
         """
         ...
 

@@ -93,20 +93,14 @@ def name_of(context: Any) -> Any:
 
 
 def mark_recorded(store: Store, writer: LogWriter) -> None:
-    """Have other changes to a store rejected for as long as a log is open.
-
-    :raises ChainError: the store is being recorded already.
-    """
+    """Have other changes to a store rejected for as long as a log is open."""
     with lock_of(store):
         check_recorded(store)
         _RECORDED[store] = ref(writer)
 
 
 def check_recorded(store: Store) -> None:
-    """Reject a store that is being recorded.
-
-    :raises ChainError: it is.
-    """
+    """Reject a store that is being recorded."""
     found = _RECORDED.get(store)
     writer = None if found is None else found()
     if writer is not None and writer.is_of_this_process and not writer.closed:
@@ -169,10 +163,7 @@ class Journal(Store):
         self._unusual: dict[tuple[Any, ...], list[Any]] = {}
 
     def add(self, triple: Triple, context: Any, quoted: bool = False) -> None:
-        """Add a triple to a graph.
-
-        :raises TermError: the graph is reserved.
-        """
+        """Add a triple to a graph."""
         self._check()
         graph = self._inside(context)
         if is_in(self.store, triple, graph):
@@ -225,10 +216,7 @@ class Journal(Store):
         self.store.remove_graph(graph)
 
     def _note_graph(self, graph: Any) -> None:
-        """Note that a graph does not exist, so that :meth:`undo` removes it.
-
-        :raises TermError: it is reserved.
-        """
+        """Note that a graph does not exist, so that :meth:`undo` removes it."""
         name = name_of(graph)
         if name not in self._known:
             reject_graph(str(name))
@@ -238,10 +226,7 @@ class Journal(Store):
         self._last_graph = graph
 
     def update(self, *_: Any, **__: Any) -> None:
-        """Leave an update to rdflib's own engine, which calls the other methods.
-
-        :raises NotImplementedError: always.
-        """
+        """Leave an update to rdflib's own engine, which calls the other methods."""
         self._check()
         raise NotImplementedError("rdflib's engine runs updates")
 

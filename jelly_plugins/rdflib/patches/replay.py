@@ -84,10 +84,7 @@ def graph_text(graph: Graph) -> str:
 
 
 def main_graph(graph: Graph) -> Graph:
-    """The graph used instead of the default graph.
-
-    :raises OptionsError: the graph is a recorder's.
-    """
+    """The graph used instead of the default graph."""
     reject_no_graph(graph)
     if isinstance(graph.store, Journal):
         raise OptionsError(
@@ -217,14 +214,8 @@ class GraphTarget:
         return list(self.known.values())
 
     def apply(self, changes: NetChanges, before: Position | None, after: Position | None) -> int:
-        """Change the data, the namespaces and the position, or nothing.
-
-        :return: number of deletions of statements that were not there.
-        :raises ChainError: other code has moved the graph's position, or the graph is being
-            recorded.
-        :raises ConflictError: an operation changes nothing, which is not allowed.
-        :raises TermError: the store rejects a statement, or one is in the reserved graph.
-        """
+        """Change the data, the namespaces and the position, or nothing; return number of deletions
+        of statements that were not there."""
         # Another replay into the store waits here, and then finds that it has moved.
         with lock_of(self._graph.store):
             check_recorded(self._graph.store)
