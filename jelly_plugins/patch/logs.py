@@ -39,12 +39,11 @@ from .formats import PatchFormat, PatchOptionChanges
 from .model import Patch, chain_headers, check_nesting, check_patches, group, new_id
 from .reader import PatchReader, ReadOptions
 from .replay.transactions import CHANGES
-from .rows import PatchOrder
+from .rows import STATEMENTS, PatchOrder
 from .writer import inferred, rows_of, write_rows
 
 _BOUNDS: Final = (OperationKind.BEGIN, OperationKind.COMMIT, OperationKind.ABORT)
 _ADDS: Final = (OperationKind.ADD, OperationKind.ADD_NAMESPACE)
-_STATEMENTS: Final = (OperationKind.ADD, OperationKind.DELETE)
 _UNCHANGED: Final = PatchOptionChanges()
 
 
@@ -117,7 +116,7 @@ def committed(operations: Iterable[Operation]) -> Iterator[Operation]:
 def subject_of(operation: AnyOperation) -> tuple[Any, ...]:
     """What an operation is about: the statement, or the name of the namespace in its graph."""
     kind, value = operation
-    if kind in _STATEMENTS:
+    if kind in STATEMENTS:
         # A triple is the same statement as a quad in the default graph.
         terms = value if type(value) is Quad else items_of(value, (3, 4), "a statement")
         s, p, o, g = terms if len(terms) == 4 else (*terms, DEFAULT_GRAPH)
@@ -144,7 +143,7 @@ def effective(
         last[subject] = operation
         if before is None:
             yield operation
-        elif kind in _STATEMENTS:
+        elif kind in STATEMENTS:
             if before.kind is not kind:
                 yield operation
         else:
@@ -226,7 +225,7 @@ def compact(patches: Iterable[Patch], *, exact: bool = False) -> Patch:
         if differ and closing.kind is OperationKind.ADD_NAMESPACE:
             # The binding that was replaced, so that the result can be inverted.
             operations.append(opening)
-        if not differ or closing.kind not in _STATEMENTS:
+        if not differ or closing.kind not in STATEMENTS:
             operations.append(closing)
     # Deletions, then additions.
     operations.sort(key=lambda operation: operation.kind in _ADDS)

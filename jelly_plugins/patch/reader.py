@@ -7,6 +7,7 @@ Flat in memory: rows come as the source is read.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Generator, Iterable, Iterator
 from itertools import chain
 from stat import S_ISREG
@@ -28,8 +29,9 @@ from ..codec.common.wire import varint
 from ..codec.patch.operations import ENDS
 from ..errors import JellyError, LimitError, OptionsError, OrderError, SourceError
 from ..io.sources import Closing, Input, Source
+from ..jena.names import format_of as jena_format_of
 from ..notebook import table
-from .formats import TEXT_ROW, PatchFormat, detect
+from .formats import PatchFormat, format_of
 from .model import Patch, group
 from .rows import PatchOrder, ReadSettings
 from .text_rows import PatchTextReader
@@ -39,6 +41,14 @@ from .thrift_rows import PatchRowReader
 _OPENING: Final = 1024
 #: Bytes of an incomplete patch that are compared. They contain its headers, so also its id.
 _COMPARED: Final = 1 << 16
+
+
+#: A first row that only RDF Patch text has.
+_TEXT_ROW: Final = re.compile(rb"(?:A|D|PA|PD|TX|TB|TC|TA|H|Z)[ \t.<\"':]")
+#: How RDF Patch text may start.
+_TEXT: Final = re.compile(rb"(?:\xef\xbb\xbf)?+\s*+(?:#|(?:A|D|PA|PD|TX|TB|TC|TA|H|Z)[\s.<\"':])")
+#: How binary RDF Patch starts: a header, a statement, a namespace, a transaction or a mark.
+_THRIFT: Final = re.compile(rb"\x1c\x18|[\x2c\x3c]\x1c|[\x4c\x5c][\x1c\x28]|\x65[\x00-\x06]\x00")
 
 
 class ReadOptions(TypedDict, total=False):
@@ -61,6 +71,31 @@ class ReadOptions(TypedDict, total=False):
     generalized: bool
     strict: bool
     limits: Limits
+
+
+def detect(head: bytes, name: str = "") -> PatchFormat | None:
+    """The format of a source by its content, or by its name if its content is ambiguous; None if
+    unknown.
+
+    :param head: the first bytes, see ``codec.common.detection.is_cut``.
+    :param name: the source's name.
+
+    >>> detect(b"TX ."), detect(b"<urn:s> <urn:p> <urn:o> .", "data.nt")
+    (<PatchFormat.RDF_PATCH: 'rdfp'>, None)
+    """
+    if _TEXT_ROW.match(head):
+        return PatchFormat.RDF_PATCH
+    by_name = format_of(name)
+    # For a stream that is truncated in its first bytes, the name is more reliable.
+    is_truncated = by_name is PatchFormat.JELLY_PATCH and is_cut(head)
+    if is_truncated or kind_of(head) is StreamKind.JELLY_PATCH:
+        return PatchFormat.JELLY_PATCH
+    if _TEXT.match(head):
+        return PatchFormat.RDF_PATCH
+    # Statements of RDF Thrift look like added ones: there the name decides.
+    if _THRIFT.match(head) and jena_format_of(name) is None:
+        return PatchFormat.RDF_PATCH_THRIFT
+    return by_name
 
 
 class JellyReader:
@@ -358,7 +393,7 @@ class PatchReader(Closing):
             head = b""
             for chunk in chunks:
                 head += chunk
-                if TEXT_ROW.match(head) or not is_cut(head) or len(head) >= _OPENING:
+                if _TEXT_ROW.match(head) or not is_cut(head) or len(head) >= _OPENING:
                     break
             self._opening = head[:_OPENING]
             if self.format is None:

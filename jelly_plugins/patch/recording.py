@@ -43,7 +43,8 @@ from .reader import PatchReader
 from .replay.positions import Position
 from .replay.settings import check_name
 from .replay.transactions import CHANGES
-from .writer import PatchSerializer
+from .rows import PatchWriter
+from .writer import patch_writer
 
 try:
     import fcntl
@@ -189,13 +190,17 @@ class LogWriter:
         self._inode = found.st_dev, found.st_ino
         self._is_regular = S_ISREG(found.st_mode)
         try:
-            if not _claim(self._file):
-                raise SourceError("another process is writing this log", source=self.name)
+            if fcntl is not None:
+                try:
+                    fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                except OSError:
+                    problem = "another process is writing this log"
+                    raise SourceError(problem, source=self.name) from None
             if found.st_size:
                 self._take_up(found.st_size)
             if not self.place.size:
                 self._begin()
-            self._serializer = self._new_serializer()
+            self._writer = self._new_writer()
         except BaseException:
             self._file.close()
             raise
@@ -297,9 +302,9 @@ class LogWriter:
             chained.append((PREV, before.head))
         try:
             if rows is None:
-                data = self._serializer.add_transaction(chained, deleted, added)
+                data = self._writer.add_transaction(chained, deleted, added)
             else:
-                data = self._serializer.add([*starmap(header, chained), *rows])
+                data = self._writer.add([*starmap(header, chained), *rows])
             self._write(data)
             if self.sync:
                 os.fsync(self._file.fileno())
@@ -329,7 +334,7 @@ class LogWriter:
         self.place = place
         self._file.truncate(place.size)
         # Undo what was reported to a reader of the log.
-        self._serializer = self._new_serializer()
+        self._writer = self._new_writer()
         self._begun = False
 
     def _begin(self) -> None:
@@ -368,7 +373,14 @@ class LogWriter:
                 if error.line != lines + 1:
                     raise
             complete = rows.complete_bytes
-        self._take_options(rows)
+        self.format = rows.format or self.format
+        if rows.is_bare:
+            raise SourceError(
+                "the log is one frame without its length: no patch can follow", source=self.name
+            )
+        if rows.options is not None:
+            self._options = rows.options
+        self._check_options()
         if complete is not None:
             # Followers of the log have applied the transactions that are complete.
             size = complete
@@ -432,17 +444,6 @@ class LogWriter:
                     inside = kind is OperationKind.BEGIN
                     transactions += kind is OperationKind.COMMIT
 
-    def _take_options(self, rows: PatchReader) -> None:
-        """Take the format and the options of a log that was read, if patches can follow in it."""
-        self.format = rows.format or self.format
-        if rows.is_bare:
-            raise SourceError(
-                "the log is one frame without its length: no patch can follow", source=self.name
-            )
-        if rows.options is not None:
-            self._options = rows.options
-        self._check_options()
-
     def _check_options(self) -> None:
         """Reject a format that logs are not recorded in, and a log that is one patch."""
         if self.format is PatchFormat.RDF_PATCH_THRIFT:
@@ -461,24 +462,14 @@ class LogWriter:
         self._file.seek(max(size - 64, 0))
         return self._file.read(64)
 
-    def _new_serializer(self) -> PatchSerializer:
+    def _new_writer(self) -> PatchWriter:
         # After a mark, text goes on as it begins.
         size = self.place.size
         text = self.format is PatchFormat.RDF_PATCH
-        return PatchSerializer(
+        return patch_writer(
             self.format,
             self._options,
             describe=self._describe,
             continues=size > 0 and not (text and _MARK.search(self._tail(size))),
             limits=self._limits,
         )
-
-
-def _claim(file: FileIO) -> bool:
-    """Keep other writers from a log until its file is closed; return whether there is none."""
-    if fcntl is not None:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            return False
-    return True

@@ -59,25 +59,19 @@ def replay(
 
     Each transaction of a patch (TX to TC; operations outside of any form one too) is one
     transaction of the store, whatever its size: after any error, and after the end of the process,
-    the store has all of it or none. Aborted transactions (TA) have no effect. The
-    position in the log is kept in the store and moves in the same transaction, so that running the
-    same again continues after the last one. The position and the namespaces are in a separate
-    graph: see
+    the store has all of it or none. Consecutive small ones are applied together, see
+    ``commit_every``. Aborted transactions (TA) have no effect. The position in the log is kept in
+    the store and moves in the same transaction, so that running the same again continues after the
+    last one. It is in a separate graph, as are the namespaces: see
     :mod:`~jelly_plugins.oxigraph.patches.bookkeeping`.
 
     For how the store changes terms, see :mod:`jelly_plugins.oxigraph`; labels of blank nodes
-    are kept, as far as Oxigraph takes them (see ``terms.kept``). Operations on two forms that the
-    store holds as one literal, such as ``"01"^^xsd:integer`` and ``"1"^^xsd:integer``, are
-    operations on one quad.
-
-    Consecutive small transactions are applied together: the store then has all of such
-    a group or none of it. See ``commit_every``.
-
-    A store that is being recorded (see :func:`.record`) is changed by its recorder only. If the
-    process of the recorder has ended without closing it, open its log with ``record`` again.
+    are kept, as far as Oxigraph takes them. Operations on two forms that the store holds as one
+    literal, such as ``"01"^^xsd:integer`` and ``"1"^^xsd:integer``, are operations on one quad.
 
     One transaction is held in memory. If several replays apply a log to one store at a time, one of
-    them continues; the others end with an error, and no patch is applied twice.
+    them continues; the others end with an error, and no patch is applied twice. A store that is
+    being recorded is changed by its recorder only, see :func:`.record`.
 
     :param log: path, URL, open binary file or bytes, Jelly-Patch or RDF Patch, compressed or not;
         or patches in generic terms.
@@ -176,7 +170,7 @@ class StoreTarget:
                 old = set() if left is None else {row_of(left)}
                 new = {row_of(quad)}
             missed = 0
-            if self._recording is None:
+            if self._recording is None and (changes.first or changes.idle):
                 missed = changes.unmatched(
                     (quad in self._store for quad in quads_of(changes.first)),
                     self._settings,

@@ -103,14 +103,14 @@ def replay(
 
     Each transaction is applied whole or not at all: on any error the graph, its namespaces
     included, is as it was before that transaction. Blank node labels are kept. The state in which
-    an interrupt (Ctrl-C) leaves a graph in memory is undefined, as for every change to such a
-    graph: rebuild it from the log. Over an Oxigraph store an interrupted transaction is applied or
-    not at all; the next replay binds namespaces that the graph may then lack.
+    an interrupt (Ctrl-C) leaves a graph in memory is undefined: rebuild it from the log. Over an
+    Oxigraph store an interrupted transaction is applied or not at all; the next replay binds
+    namespaces that the graph may then lack.
 
     The position is known for as long as the graph's store object lives, and is part of the result;
-    for a store that lives longer than that, see :func:`set_position`. Over an Oxigraph store the
-    position is in the store itself, and moves in the same transaction. Into another graph of the
-    store, the same log is applied from its beginning.
+    for a store that lives longer than that, see :func:`set_position`. Over an Oxigraph store it is
+    in the store itself. Into another graph of the store, the same log is applied from its
+    beginning.
 
     Over an Oxigraph store literals keep the lexical forms of the log, so that its deletions match
     what other programs have stored. rdflib lists such a literal in the form that its constructor
