@@ -42,7 +42,6 @@ _OPENING: Final = 1024
 #: Bytes of an incomplete patch that are compared. They contain its headers, so also its id.
 _COMPARED: Final = 1 << 16
 
-
 #: A first row that only RDF Patch text has.
 _TEXT_ROW: Final = re.compile(rb"(?:A|D|PA|PD|TX|TB|TC|TA|H|Z)[ \t.<\"':]")
 #: How RDF Patch text may start.

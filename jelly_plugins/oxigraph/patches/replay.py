@@ -113,9 +113,6 @@ class StoreTarget:
     """A store that logs are replayed into; see ``patch.replay.settings.Target``.
 
     :param graph: the graph used instead of the default graph.
-    :param settings: whether each operation on a statement must change something, and whether each
-        deletion with a blank node must; ``limits.frame_expansion`` bounds what the rows of a
-        transaction repeat of long terms.
     :param recording: the store's mark, if the log is the one that was recorded. The store may have
         more of it already, so that deletions need not match.
     """
@@ -136,16 +133,18 @@ class StoreTarget:
         self.graph: Final = graph_text(graph)
         if self.graph == BOOKKEEPING_TEXT:
             reject_graph(self.graph, what="what is to be changed")
-        #: The quad of the position that the store was moved to here.
-        self._reached: Quad | None = None
+        #: The store's positions, by log, as they were read or written here.
+        self._known: dict[str, Position] = {}
 
     def positions(self) -> list[Position]:
         """The store's positions in this graph."""
-        return [each for each in positions(self._store) if each.graph == self.graph]
+        found = [each for each in positions(self._store) if each.graph == self.graph]
+        self._known = {each.log: each for each in found}
+        return found
 
-    def apply(self, changes: NetChanges, before: Position | None, after: Position | None) -> int:
-        """Change data, namespaces and position in one transaction. The changes are used up. Return
-        number of deletions of statements that were not there."""
+    def apply(self, changes: NetChanges, position: Position | None) -> int:
+        """Change data, namespaces and position in one transaction, see
+        ``patch.replay.settings.Target``."""
         if changes.characters > self._settings.limits.frame_expansion:
             _check_repeated(changes, self._settings.limits)
         if BOOKKEEPING_TEXT in map(_GRAPH, changes.net):
@@ -155,20 +154,10 @@ class StoreTarget:
             check_recorded(self._store, self._recording)
             old: set[Row] = set()
             new: set[Row] = set()
-            quad = None
-            if after is not None:
-                # A look at all that the store has of a log takes longer the more it had before:
-                # Oxigraph's memory keeps what was deleted for a while.
-                left = self._reached
-                if left is None or left not in self._store:
-                    found = position_in(self._store, after.log, self.graph)
-                    if found != before:
-                        by = "another replay or recorder"
-                        raise moved("store", after.log, before, found, by=by)
-                    left = None if found is None else position_quad(found)
-                quad = position_quad(after)
-                old = set() if left is None else {row_of(left)}
-                new = {row_of(quad)}
+            if position is not None:
+                quad = self._left(position.log)
+                old = set() if quad is None else {row_of(quad)}
+                new = {row_of(position_quad(position))}
             missed = 0
             if self._recording is None and (changes.first or changes.idle):
                 missed = changes.unmatched(
@@ -190,8 +179,21 @@ class StoreTarget:
             # The text of the update has them now, and takes enough memory.
             net.clear()
             update.run(self._store)
-            self._reached = quad
+            if position is not None:
+                self._known[position.log] = position
         return missed
+
+    def _left(self, log: str) -> Quad | None:
+        """The quad of the position that is left; None if there is none."""
+        known = self._known.get(log)
+        quad = None if known is None else position_quad(known)
+        # A look at all that the store has of a log takes longer the more it had before: Oxigraph's
+        # memory keeps what was deleted for a while.
+        if quad is None or quad not in self._store:
+            found = position_in(self._store, log, self.graph)
+            if found != known:
+                raise moved("store", log, known, found, by="another replay or recorder")
+        return quad
 
     def _has_blank_node(self, row: Row) -> bool:
         # The log does not have the name of the graph that its default graph is applied to.

@@ -164,7 +164,7 @@ class Replay:
         last = entries[-1]
         if not self._settings.dry_run:
             try:
-                done.unmatched += self._target.apply(changes, done.position, last.reached)
+                done.unmatched += self._target.apply(changes, last.reached)
             except JellyError as error:
                 _name(error, last.patch)
                 raise

@@ -194,9 +194,6 @@ class GraphTarget:
     """A graph that logs are replayed into; see ``patch.replay.settings.Target``.
 
     :param graph: the graph that takes statements of the default graph.
-    :param settings: whether each operation on a statement must change something, and whether each
-        deletion with a blank node must.
-    :ivar known: the positions of the graph, by log.
     """
 
     text = staticmethod(_text)
@@ -207,22 +204,25 @@ class GraphTarget:
         self._graph = graph
         self._settings = settings
         self._graphs: dict[Any, Graph] = {None: graph, DATASET_DEFAULT_GRAPH_ID: graph}
-        self.known = known_positions(graph)
+        #: The graph's positions, by log; and as they were read or written here.
+        self._positions = known_positions(graph)
+        self._known: dict[str, Position] = {}
 
     def positions(self) -> list[Position]:
-        """The graph's position."""
-        return list(self.known.values())
+        """The graph's positions."""
+        self._known = dict(self._positions)
+        return list(self._known.values())
 
-    def apply(self, changes: NetChanges, before: Position | None, after: Position | None) -> int:
-        """Change the data, the namespaces and the position, or nothing; return number of deletions
-        of statements that were not there."""
+    def apply(self, changes: NetChanges, position: Position | None) -> int:
+        """Change the data, the namespaces and the position, or nothing, see
+        ``patch.replay.settings.Target``."""
         # Another replay into the store waits here, and then finds that it has moved.
         with lock_of(self._graph.store):
             check_recorded(self._graph.store)
-            if after is not None:
-                found = self.known.get(after.log)
+            if position is not None:
+                before, found = (at.get(position.log) for at in (self._known, self._positions))
                 if found != before:
-                    raise moved("graph", after.log, before, found, by="another replay")
+                    raise moved("graph", position.log, before, found, by="another replay")
             journal = Journal(self._graph)
             try:
                 missed = self._change(journal, changes)
@@ -230,8 +230,8 @@ class GraphTarget:
                     self._namespace(journal, kind, value)
                 if changes.namespaces:
                     self._graph.namespace_manager.reset()
-                if after is not None:
-                    self.known[after.log] = after
+                if position is not None:
+                    self._known[position.log] = self._positions[position.log] = position
             except BaseException as error:
                 journal.undo()
                 if isinstance(error, ValueError) and not isinstance(error, JellyError):
