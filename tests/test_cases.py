@@ -19,7 +19,7 @@ from jelly_plugins import oxigraph as for_oxigraph
 from jelly_plugins import rdflib as for_rdflib
 from jelly_plugins.errors import ChainError, TermError, TextError
 from jelly_plugins.patch import check
-from jelly_plugins.patch.logs.conversion import convert as convert_patches
+from jelly_plugins.patch.logs import convert as convert_patches
 from jelly_plugins.sparql import read_results, write_results
 
 from .conversions import written

@@ -179,7 +179,7 @@ def convert(
 
     :param notation: Of quoted triples in text.
     """
-    from ..patch.logs.conversion import convert as convert_
+    from ..patch.logs import convert as convert_
 
     form, dst = target.open_log(logs)
     printing = target.output == STANDARD
@@ -286,7 +286,7 @@ def invert(log: str, *, target: Target, reading: Reading) -> None:
     $ jelly patch invert change.jellyp -o undo.jellyp
     """
     from ..patch import write_patches
-    from ..patch.logs.editing import invert_log
+    from ..patch.logs import invert_log
 
     form, dst = target.open_log()
     with reading.patches([log], "invert") as patches:

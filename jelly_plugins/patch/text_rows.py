@@ -55,7 +55,7 @@ from ..errors import (
     TextError,
     TruncatedError,
 )
-from .rows import WRITE, ReadSettings, RowReader, RowWriter, WriteSettings
+from .rows import NAMESPACES, STATEMENTS, WRITE, ReadSettings, RowReader, RowWriter, WriteSettings
 
 #: What Apache Jena calls the default graph where it must have a name. The writer needs that only
 #: for a namespace that is deleted with its IRI, because a single term after its name is its graph.
@@ -110,8 +110,6 @@ _REST_OF_LINE: Final = re.compile(SPACE + END_OF_LINE)
 _CACHE_ENTRIES: Final = 1 << 16
 _CACHED_CHARACTERS: Final = 1 << 10
 _PLAIN_KEY: Final = re.compile(r"[A-Za-z][A-Za-z0-9_\-]*+")
-_STATEMENTS: Final = (OperationKind.ADD, OperationKind.DELETE)
-_NAMESPACES: Final = (OperationKind.ADD_NAMESPACE, OperationKind.DELETE_NAMESPACE)
 
 #: What the parts of terms are called in errors, and which of them a literal may lack.
 _PARTS: Final = {
@@ -153,8 +151,6 @@ class PatchTextReader(RowReader, LineReader):
 
         :param text: UTF-8, whole or in chunks.
         :param growing: whether a last line without a line end is not complete, and is left out.
-        :raises TextError: with the line, after the rows before it.
-        :raises JellyError: the text is beyond the limits, or a term cannot be held.
         """
         size = 0
         for data in self.chunks(text, growing=growing):
@@ -234,10 +230,10 @@ class PatchTextReader(RowReader, LineReader):
             value: Any = None
             if kind is OperationKind.HEADER:
                 value = self._header()
-            elif kind is OperationKind.ADD or kind is OperationKind.DELETE:
+            elif kind in STATEMENTS:
                 terms = tuple(self._term(position) for position in range(3))
                 value = self._statement(terms, self._graph())
-            elif kind in (OperationKind.ADD_NAMESPACE, OperationKind.DELETE_NAMESPACE):
+            elif kind in NAMESPACES:
                 value = self._namespace(kind)
             # rdflib leaves the dot of a header out.
             is_open = _REST_OF_LINE.match(self._text, self._pos) is not None
@@ -434,14 +430,14 @@ class PatchTextWriter(RowWriter):
         """A row's line."""
         kind, value = row
         parts: list[str] = []
-        if kind in _STATEMENTS:
+        if kind in STATEMENTS:
             parts = [self._text(term) for term in parts_of(value, (3, 4), "a statement")]
             if not all(parts[:3]):
                 raise StatementError("the default graph may only be the graph of a statement")
             if not parts[-1]:
                 # The default graph.
                 parts.pop()
-        elif kind in _NAMESPACES:
+        elif kind in NAMESPACES:
             parts = self._namespace(kind, value)
         elif kind is OperationKind.HEADER:
             key, term = parts_of(value, (2,), "a header")
@@ -515,9 +511,6 @@ class PatchTextWriter(RowWriter):
 
 
 def _check_string(value: Any, what: str) -> None:
-    """Reject a part of a row that is not a string.
-
-    :raises TermError: it is not.
-    """
+    """Reject a part of a row that is not a string."""
     if not isinstance(value, str):
         raise TermError(f"{what} is not a string: {value!r}")

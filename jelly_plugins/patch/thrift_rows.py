@@ -21,9 +21,8 @@ from ..jena.messages import Schema
 from ..jena.names import JenaFormat
 from ..jena.streams import batches
 from ..jena.terms import Message, TermReader, TermWriter
-from .rows import WRITE, ReadSettings, RowReader, RowWriter, WriteSettings
+from .rows import STATEMENTS, WRITE, ReadSettings, RowReader, RowWriter, WriteSettings
 
-_STATEMENTS: Final = (OperationKind.ADD, OperationKind.DELETE)
 #: Rows of transactions, by their number: TX, TC, TA, and Z; and their place in a row.
 _TRANSACTIONS: Final = (BEGIN, COMMIT, ABORT, END)
 _TRANSACTION_PLACE: Final = 6
@@ -69,7 +68,6 @@ class PatchRowReader(RowReader, TermReader):
         """Read rows, those of each chunk together.
 
         :param growing: whether a last row that is not complete is left out.
-        :raises JellyError: with the row, after the rows before it.
         """
         self._growing = growing
         for rows in batches(chunks, self._decode, self.end):
@@ -118,7 +116,7 @@ class PatchRowReader(RowReader, TermReader):
                 values[at - 1] = self.term(self._allowed[position])
         wire.field(_ROW)
         row = Operation(kind, self._value(kind, values))
-        if kind in _STATEMENTS:
+        if kind in STATEMENTS:
             self.order.take_statement()
             batch.append(row)
         else:
@@ -128,7 +126,7 @@ class PatchRowReader(RowReader, TermReader):
         """The value of a row, of those of its members."""
         if kind is OperationKind.HEADER:
             return Header(*values)
-        if kind in _STATEMENTS:
+        if kind in STATEMENTS:
             graph = self._graph(values[3], "a statement")
             if not self._quads:
                 return build(self.factory.triple, tuple(values[:3]))
@@ -172,7 +170,7 @@ class PatchRowWriter(RowWriter):
         if kind is OperationKind.HEADER:
             key, term = parts_of(value, (2,), "a header")
             members = [(1, rows.string(key, "a header's key")), (2, rows.encoded(term))]
-        elif kind in _STATEMENTS:
+        elif kind in STATEMENTS:
             terms = parts_of(value, (3, 4), "a statement")
             members = [(place, rows.encoded(term)) for place, term in enumerate(terms[:3], 1)]
             graph, graph_at = (*terms, DEFAULT_GRAPH)[3], 3

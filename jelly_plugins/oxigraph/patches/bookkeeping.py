@@ -163,7 +163,6 @@ def check_recorded(
 
     :param allowed: the mark that changes come from, if any.
     :param remedy: what to do while the recorder is open, for the error.
-    :raises ChainError: the store has another mark.
     """
     found = recording_of(store)
     if found is not None and found != allowed:

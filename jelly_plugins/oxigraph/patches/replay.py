@@ -59,25 +59,19 @@ def replay(
 
     Each transaction of a patch (TX to TC; operations outside of any form one too) is one
     transaction of the store, whatever its size: after any error, and after the end of the process,
-    the store has all of it or none. Aborted transactions (TA) have no effect. The
-    position in the log is kept in the store and moves in the same transaction, so that running the
-    same again continues after the last one. The position and the namespaces are in a separate
-    graph: see
+    the store has all of it or none. Consecutive small ones are applied together, see
+    ``commit_every``. Aborted transactions (TA) have no effect. The position in the log is kept in
+    the store and moves in the same transaction, so that running the same again continues after the
+    last one. It is in a separate graph, as are the namespaces: see
     :mod:`~jelly_plugins.oxigraph.patches.bookkeeping`.
 
     For how the store changes terms, see :mod:`jelly_plugins.oxigraph`; labels of blank nodes
-    are kept, as far as Oxigraph takes them (see ``terms.kept``). Operations on two forms that the
-    store holds as one literal, such as ``"01"^^xsd:integer`` and ``"1"^^xsd:integer``, are
-    operations on one quad.
-
-    Consecutive small transactions are applied together: the store then has all of such
-    a group or none of it. See ``commit_every``.
-
-    A store that is being recorded (see :func:`.record`) is changed by its recorder only. If the
-    process of the recorder has ended without closing it, open its log with ``record`` again.
+    are kept, as far as Oxigraph takes them. Operations on two forms that the store holds as one
+    literal, such as ``"01"^^xsd:integer`` and ``"1"^^xsd:integer``, are operations on one quad.
 
     One transaction is held in memory. If several replays apply a log to one store at a time, one of
-    them continues; the others end with an error, and no patch is applied twice.
+    them continues; the others end with an error, and no patch is applied twice. A store that is
+    being recorded is changed by its recorder only, see :func:`.record`.
 
     :param log: path, URL, open binary file or bytes, Jelly-Patch or RDF Patch, compressed or not;
         or patches in generic terms.
@@ -119,9 +113,6 @@ class StoreTarget:
     """A store that logs are replayed into; see ``patch.replay.settings.Target``.
 
     :param graph: the graph used instead of the default graph.
-    :param settings: whether each operation on a statement must change something, and whether each
-        deletion with a blank node must; ``limits.frame_expansion`` bounds what the rows of a
-        transaction repeat of long terms.
     :param recording: the store's mark, if the log is the one that was recorded. The store may have
         more of it already, so that deletions need not match.
     """
@@ -142,23 +133,18 @@ class StoreTarget:
         self.graph: Final = graph_text(graph)
         if self.graph == BOOKKEEPING_TEXT:
             reject_graph(self.graph, what="what is to be changed")
-        #: The quad of the position that the store was moved to here.
-        self._reached: Quad | None = None
+        #: The store's positions, by log, as they were read or written here.
+        self._known: dict[str, Position] = {}
 
     def positions(self) -> list[Position]:
         """The store's positions in this graph."""
-        return [each for each in positions(self._store) if each.graph == self.graph]
+        found = [each for each in positions(self._store) if each.graph == self.graph]
+        self._known = {each.log: each for each in found}
+        return found
 
-    def apply(self, changes: NetChanges, before: Position | None, after: Position | None) -> int:
-        """Change data, namespaces and position in one transaction. The changes are used up.
-
-        :return: number of deletions of statements that were not there.
-        :raises ChainError: another process has moved the store's position, or the store is being
-            recorded in another log.
-        :raises ConflictError: an operation changes nothing, which is not allowed.
-        :raises LimitError: the rows repeat too much of long terms.
-        :raises TermError: a statement is in the graph of the bookkeeping.
-        """
+    def apply(self, changes: NetChanges, position: Position | None) -> int:
+        """Change data, namespaces and position in one transaction, see
+        ``patch.replay.settings.Target``."""
         if changes.characters > self._settings.limits.frame_expansion:
             _check_repeated(changes, self._settings.limits)
         if BOOKKEEPING_TEXT in map(_GRAPH, changes.net):
@@ -168,22 +154,12 @@ class StoreTarget:
             check_recorded(self._store, self._recording)
             old: set[Row] = set()
             new: set[Row] = set()
-            quad = None
-            if after is not None:
-                # A look at all that the store has of a log takes longer the more it had before:
-                # Oxigraph's memory keeps what was deleted for a while.
-                left = self._reached
-                if left is None or left not in self._store:
-                    found = position_in(self._store, after.log, self.graph)
-                    if found != before:
-                        by = "another replay or recorder"
-                        raise moved("store", after.log, before, found, by=by)
-                    left = None if found is None else position_quad(found)
-                quad = position_quad(after)
-                old = set() if left is None else {row_of(left)}
-                new = {row_of(quad)}
+            if position is not None:
+                quad = self._left(position.log)
+                old = set() if quad is None else {row_of(quad)}
+                new = {row_of(position_quad(position))}
             missed = 0
-            if self._recording is None:
+            if self._recording is None and (changes.first or changes.idle):
                 missed = changes.unmatched(
                     (quad in self._store for quad in quads_of(changes.first)),
                     self._settings,
@@ -203,18 +179,28 @@ class StoreTarget:
             # The text of the update has them now, and takes enough memory.
             net.clear()
             update.run(self._store)
-            self._reached = quad
+            if position is not None:
+                self._known[position.log] = position
         return missed
+
+    def _left(self, log: str) -> Quad | None:
+        """The quad of the position that is left; None if there is none."""
+        known = self._known.get(log)
+        quad = None if known is None else position_quad(known)
+        # A look at all that the store has of a log takes longer the more it had before: Oxigraph's
+        # memory keeps what was deleted for a while.
+        if quad is None or quad not in self._store:
+            found = position_in(self._store, log, self.graph)
+            if found != known:
+                raise moved("store", log, known, found, by="another replay or recorder")
+        return quad
 
     def _has_blank_node(self, row: Row) -> bool:
         # The log does not have the name of the graph that its default graph is applied to.
         return has_blank_node(row if row[3] != self.graph else row[:3])
 
     def _bindings(self, operations: list[AnyOperation]) -> tuple[set[Row], set[Row]]:
-        """Rows that go and rows that come for operations on namespaces.
-
-        :raises TermError: one is declared for the graph of the bookkeeping.
-        """
+        """Rows that go and rows that come for operations on namespaces."""
         found: dict[tuple[str, str], Any] = {}
         for kind, (name, iri, graph) in operations:
             adds = kind is OperationKind.ADD_NAMESPACE
@@ -232,10 +218,7 @@ class StoreTarget:
 
 
 def _check_repeated(changes: NetChanges, limits: Limits) -> None:
-    """Bound the characters of long terms that rows have again, of which a store makes copies.
-
-    :raises LimitError: there are more than ``frame_expansion``.
-    """
+    """Bound the characters of long terms that rows have again, of which a store makes copies."""
     known: set[str] = set()
     count = 0
     for term in chain.from_iterable(changes.net):

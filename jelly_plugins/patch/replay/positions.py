@@ -124,9 +124,6 @@ class Selection:
     def entries(self, rows: Iterable[AnyOperation]) -> Iterator[Entry]:
         """Read rows: headers, operations and ends of patches; give what to apply, up to the patch
         ``until``.
-
-        :raises OrderError: a row may not follow the rows before it.
-        :raises ChainError: a patch does not follow the one before it, or the store's position.
         """
         for event in self._log.read(rows):
             if isinstance(event, PatchStart):
@@ -254,10 +251,7 @@ class Selection:
             self._go_on(position)
 
     def _go_on(self, position: Position) -> None:
-        """Select from the store's position on.
-
-        :raises ChainError: that is after the patch ``until``.
-        """
+        """Select from the store's position on."""
         if self._is_beyond:
             raise ChainError(
                 f"the store is at patch {position.patch} already, after patch {self._until}",
@@ -271,10 +265,7 @@ class Selection:
         self._log.aborted = 0
 
     def check_found(self) -> None:
-        """Check that the store's position was found in the log.
-
-        :raises ChainError: it was not.
-        """
+        """Check that the store's position was found in the log."""
         if not self._sought:
             return
         if self._patch in self._sought:

@@ -36,10 +36,7 @@ def as_term(text: str | Term, name: str = "until") -> str:
 
 
 def check_name(name: str) -> None:
-    """Reject an invalid name of a log.
-
-    :raises OptionsError: it is empty, or has a surrogate.
-    """
+    """Reject an invalid name of a log."""
     if not name:
         raise OptionsError("the name of a log is empty")
     try:
@@ -148,13 +145,12 @@ class Target(Protocol):
         """The store's positions in this target's graph, one for each log."""
         ...
 
-    def apply(self, changes: NetChanges, before: Position | None, after: Position | None, /) -> int:
-        """Change the data and the position, both or none. The changes may be used up.
+    def apply(self, changes: NetChanges, position: Position | None, /) -> int:
+        """Change the data and the position, both or none, if the store is still where
+        :meth:`positions` or the last change has left it. The changes may be used up.
 
-        :param before: the store's position, which must not have changed meanwhile.
-        :param after: its next position; None if the log has none.
+        :param position: the next position; None if the log has none.
         :return: number of deletions of statements that were not there.
-        :raises ChainError: it has changed. The store was not changed.
         """
         ...
 

@@ -58,10 +58,8 @@ class NetChanges:
         self.operations = 0
 
     def gather(self, rows: Iterator[AnyOperation]) -> AnyOperation | None:
-        """Take operations on statements and namespaces, up to the first row of another kind.
-
-        :return: that row; None if there are no more.
-        """
+        """Take operations on statements and namespaces, up to the first row of another kind; return
+        that row; None if there are no more."""
         net, first, loose = self.net, self.first, not self._strict
         count = 0
         found = None
@@ -116,7 +114,6 @@ class NetChanges:
 
         :param there: for each statement of :attr:`first`, whether the store has it before.
         :param text: a statement as text, for errors.
-        :raises ConflictError: an operation changes nothing, and the settings do not allow that.
         """
         idle = self.idle + [
             Operation(_ADD if adds else _DELETE, value)
@@ -187,10 +184,7 @@ class Transactions:
         self.one_by_one = False
 
     def read(self, source: Iterable[AnyOperation]) -> Iterator[PatchStart | Transaction | PatchEnd]:
-        """The events of rows, as these come.
-
-        :raises OrderError: a row may not follow the rows before it.
-        """
+        """The events of rows, as these come."""
         rows = iter(source)
         changes = NetChanges(strict=self._strict)
         # Whether a transaction is open, the patch has started, and it has had a transaction.
