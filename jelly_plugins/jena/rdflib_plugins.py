@@ -14,8 +14,7 @@ from ..rdflib.plugin.dump import Namespaces, encode_graph, namespaces_of, parts_
 from ..rdflib.plugin.parser import BytesParser
 from ..rdflib.plugin.serializer import BytesSerializer
 from .names import JenaFormat
-from .streams import declared, format_for
-from .terms import RowWriter
+from .streams import RowWriter, declared, format_for
 
 
 def dump(
@@ -47,7 +46,7 @@ def dump(
     lines = TextDecoder(limits=limits)
     kind = PhysicalType.QUADS if isinstance(graph, ConjunctiveGraph) else PhysicalType.TRIPLES
     with open_output(dst) as out:
-        out.write(declared(writer, prefixes, None))
+        out.write(declared(writer, prefixes))
         settings = WriteSettings(limits=limits)
         for frame in encode_graph(parts_of(graph), StreamOptions.flat(kind), settings):
             out.write(writer.add_lines(b"".join(lines.decode(frame))))
