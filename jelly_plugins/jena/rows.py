@@ -1,13 +1,13 @@
-# cython: language_level=3, auto_pickle=False
+# cython: language_level=3, auto_pickle=False, annotation_typing=False
 """Rows of Jena RDF Binary to N-Quads and back: one codec over two wires, Thrift's compact protocol
 and delimited Protocol Buffers messages. No I/O, and no objects of a library: see ``streams``.
 
 :class:`Message` describes what rows consist of, :class:`Wire` reads it from either wire,
 :class:`RowReader` writes terms as text, and :class:`RowWriter` goes the other way.
 
-The module is written in Cython's pure Python mode: setup.py compiles it as ``jena._rows``, and it
-runs uncompiled, too, some fifty times as slow; ``jena.streams`` chooses. Three rules keep the
-compiled form safe:
+The module is written in Cython's pure Python mode: setup.py compiles it as ``jena._rows``, with the
+types of ``_rows.pxd``, and it runs uncompiled, too, some fifty times as slow; ``jena.streams``
+chooses. Three rules keep the compiled form safe:
 
 1. ``Wire.buf`` points into ``Wire.data``, which the wire keeps. Every read compares its position
    with ``Wire.end`` first, and every length with a limit before anything is allocated.
@@ -54,10 +54,10 @@ from ..errors import (
 )
 from .names import JenaFormat
 
-#: Rows that one call reads at most; some limits apply to these rows together.
-_BATCH_ROWS = cython.declare(cython.int, 4096)
-#: Bytes of text after which a call ends.
-_BATCH_BYTES = cython.declare(cython.Py_ssize_t, 1 << 18)
+#: Rows that one call reads at most; some limits apply to these rows together. And bytes of text
+#: after which a call ends.
+_BATCH_ROWS = 4096
+_BATCH_BYTES = 1 << 18
 
 #: Apache Jena's names of the default graph.
 _DEFAULT_GRAPHS: Final = (b"urn:x-arq:DefaultGraphNode", b"urn:x-arq:DefaultGraph")
@@ -98,8 +98,6 @@ class Member(NamedTuple):
     required: bool = True
 
 
-@cython.final
-@cython.cclass
 class Message:
     """A message of both encodings: a struct, or a union of which one member is there.
 
@@ -109,18 +107,6 @@ class Message:
     Readers reject members that are not listed: a member that was added later, such as the base
     direction of a literal, may change what a term means, and skipping it would lose that silently.
     """
-
-    name = cython.declare(str, visibility="readonly")
-    members = cython.declare(tuple, visibility="readonly")
-    union: cython.bint
-    repeated: cython.bint
-    #: Codes of types by place, 0 where the wire does not have the member: 16 bytes for each wire.
-    codes: bytes
-    #: Places by field number of Protocol Buffers.
-    places: bytes
-    #: The places of members that must occur, as bits.
-    thrift_required: cython.uint
-    protobuf_required: cython.uint
 
     def __init__(self, name: str, *members: Member, union: bool = False) -> None:
         codes, places = bytearray(32), bytearray(32)
@@ -148,99 +134,63 @@ def strings(name: str, *members: str) -> Message:
     return Message(name, *(Member(each, TEXT, at, at) for at, each in enumerate(members, 1)))
 
 
-def _structs(name: str, *members: str, union: bool = False) -> Message:
-    """The same of structs."""
-    numbered = enumerate(members, 1)
-    return Message(name, *(Member(each, STRUCT, at, at) for at, each in numbered), union=union)
-
-
-IRI = cython.declare(Message, strings("RDF_IRI", "iri"))
-BLANK_NODE = cython.declare(Message, strings("RDF_BNode", "label"))
-LITERAL = cython.declare(
-    Message,
-    Message(
-        "RDF_Literal",
-        Member("lex", TEXT, 1, 1),
-        Member("langtag", TEXT, 2, 2, required=False),
-        Member("datatype", TEXT, 3, 3, required=False),
-        Member("dtPrefix", STRUCT, 4, 4, required=False),
-        Member("baseDirection", TEXT, 5, 0, required=False),
-        Member("langdir", TEXT, 0, 5, required=False),
-        Member("simple", BOOL, 0, 9, required=False),
-    ),
+IRI = strings("RDF_IRI", "iri")
+BLANK_NODE = strings("RDF_BNode", "label")
+LITERAL = Message(
+    "RDF_Literal",
+    Member("lex", TEXT, 1, 1),
+    Member("langtag", TEXT, 2, 2, required=False),
+    Member("datatype", TEXT, 3, 3, required=False),
+    Member("dtPrefix", STRUCT, 4, 4, required=False),
+    Member("baseDirection", TEXT, 5, 0, required=False),
+    Member("langdir", TEXT, 0, 5, required=False),
+    Member("simple", BOOL, 0, 9, required=False),
 )
-PREFIX_NAME = cython.declare(Message, strings("RDF_PrefixName", "prefix", "localName"))
-EMPTY = cython.declare(Message, Message("RDF_UNDEF"))
-DECIMAL = cython.declare(
-    Message, Message("RDF_Decimal", Member("value", I64, 1, 1), Member("scale", I32, 2, 2))
+PREFIX_NAME = strings("RDF_PrefixName", "prefix", "localName")
+EMPTY = Message("RDF_UNDEF")
+DECIMAL = Message("RDF_Decimal", Member("value", I64, 1, 1), Member("scale", I32, 2, 2))
+TERM = Message(
+    "RDF_Term",
+    Member("iri", STRUCT, 1, 1),
+    Member("bnode", STRUCT, 2, 2),
+    Member("literal", STRUCT, 3, 3),
+    Member("prefixName", STRUCT, 4, 4),
+    Member("variable", STRUCT, 5, 5),
+    Member("any", STRUCT, 6, 7),
+    Member("undefined", STRUCT, 7, 8),
+    Member("repeat", STRUCT, 8, 9),
+    Member("tripleTerm", STRUCT, 9, 6),
+    Member("valInteger", I64, 10, 20),
+    Member("valDouble", DOUBLE, 11, 21),
+    Member("valDecimal", STRUCT, 12, 22),
+    union=True,
 )
-TERM = cython.declare(
-    Message,
-    Message(
-        "RDF_Term",
-        Member("iri", STRUCT, 1, 1),
-        Member("bnode", STRUCT, 2, 2),
-        Member("literal", STRUCT, 3, 3),
-        Member("prefixName", STRUCT, 4, 4),
-        Member("variable", STRUCT, 5, 5),
-        Member("any", STRUCT, 6, 7),
-        Member("undefined", STRUCT, 7, 8),
-        Member("repeat", STRUCT, 8, 9),
-        Member("tripleTerm", STRUCT, 9, 6),
-        Member("valInteger", I64, 10, 20),
-        Member("valDouble", DOUBLE, 11, 21),
-        Member("valDecimal", STRUCT, 12, 22),
-        union=True,
-    ),
-)
-TRIPLE = cython.declare(Message, _structs("RDF_Triple", *"SPO"))
-QUAD = cython.declare(
-    Message,
-    Message("RDF_Quad", *TRIPLE.members, Member("G", STRUCT, 4, 4, required=False)),
-)
-PREFIX = cython.declare(Message, strings("RDF_PrefixDecl", "prefix", "uri"))
+TRIPLE = Message("RDF_Triple", *(Member(name, STRUCT, at, at) for at, name in enumerate("SPO", 1)))
+QUAD = Message("RDF_Quad", *TRIPLE.members, Member("G", STRUCT, 4, 4, required=False))
+PREFIX = strings("RDF_PrefixDecl", "prefix", "uri")
 #: A row of a graph or dataset.
-STREAM_ROW = cython.declare(
-    Message,
-    Message(
-        "RDF_StreamRow",
-        Member("prefixDecl", STRUCT, 1, 1),
-        Member("triple", STRUCT, 2, 2),
-        Member("quad", STRUCT, 3, 3),
-        Member("base", STRUCT, 0, 4),
-        union=True,
-    ),
+STREAM_ROW = Message(
+    "RDF_StreamRow",
+    Member("prefixDecl", STRUCT, 1, 1),
+    Member("triple", STRUCT, 2, 2),
+    Member("quad", STRUCT, 3, 3),
+    Member("base", STRUCT, 0, 4),
+    union=True,
 )
 
-# Places of members in a term and in a literal.
-_IRI = cython.declare(cython.int, 1)
-_BLANK_NODE = cython.declare(cython.int, 2)
-_LITERAL = cython.declare(cython.int, 3)
-_PREFIX_NAME = cython.declare(cython.int, 4)
-_UNDEFINED = cython.declare(cython.int, 7)
-_TRIPLE_TERM = cython.declare(cython.int, 9)
-_INTEGER = cython.declare(cython.int, 10)
-_DOUBLE = cython.declare(cython.int, 11)
-_LEX = cython.declare(cython.int, 1)
-_LANGTAG = cython.declare(cython.int, 2)
-_DATATYPE = cython.declare(cython.int, 3)
-_DT_PREFIX = cython.declare(cython.int, 4)
-_DIRECTION = cython.declare(cython.int, 5)
-_LANGDIR = cython.declare(cython.int, 6)
-_SIMPLE = cython.declare(cython.int, 7)
+# Places of members in a term and in a literal; that of the end of a struct is after all.
+_IRI, _BLANK_NODE, _LITERAL, _PREFIX_NAME = 1, 2, 3, 4
+_UNDEFINED, _TRIPLE_TERM, _INTEGER, _DOUBLE = 7, 9, 10, 11
+_LEX, _LANGTAG, _DATATYPE, _DT_PREFIX, _DIRECTION, _LANGDIR, _SIMPLE = 1, 2, 3, 4, 5, 6, 7
+_END = 31
 #: Where the strings of a literal's ``dtPrefix`` are kept: after its own.
-_DT_STRINGS = cython.declare(cython.int, 7)
+_DT_STRINGS = 7
 
-#: The place of the end of a struct, after all members.
-_END = cython.declare(cython.int, 31)
-
-PREDICATE = cython.declare(cython.int, 1)
-OBJECT = cython.declare(cython.int, 2)
-GRAPH = cython.declare(cython.int, 3)
+PREDICATE, OBJECT, GRAPH = 1, 2, 3
 
 #: The positions in which each kind of term is allowed: of the place of a term's member, bits of
 #: positions. In solutions any term may be undefined.
-_ALLOWED = cython.declare(bytes, bytes((0, 15, 13, 4, 15, 0, 0, 8, 0, 5, 4, 4, 4)))
+_ALLOWED = bytes((0, 15, 13, 4, 15, 0, 0, 8, 0, 5, 4, 4, 4))
 #: Terms that are not RDF, by their places.
 _NOT_RDF: Final = {
     5: "a variable",
@@ -253,9 +203,7 @@ _NOT_RDF: Final = {
 
 # The bytes that text may contain as they are: in IRIs, in strings, in names (labels and language
 # tags). Bytes of characters outside ASCII are among the first two.
-_IN_IRI = cython.declare(cython.int, 1)
-_IN_STRING = cython.declare(cython.int, 2)
-_IN_NAME = cython.declare(cython.int, 4)
+_IN_IRI, _IN_STRING, _IN_NAME = 1, 2, 4
 
 
 def _flags(byte: int) -> int:
@@ -267,15 +215,13 @@ def _flags(byte: int) -> int:
     return in_iri | in_string << 1 | (character.isalnum() or character == "_") << 2
 
 
-_FLAGS = cython.declare(bytes, bytes(map(_flags, range(256))))
+_FLAGS = bytes(map(_flags, range(256)))
 #: Those of ASCII.
 _UNCHANGED: Final = {
     flag: bytes(at for at in range(128) if _flags(at) & flag) for flag in (1, 2, 4)
 }
 #: The letter of a short escape of a string's character; 0 for any other.
-_ESCAPES = cython.declare(
-    bytes, bytes({9: 116, 10: 110, 13: 114, 34: 34, 92: 92}.get(byte, 0) for byte in range(256))
-)
+_ESCAPES = bytes({9: 116, 10: 110, 13: 114, 34: 34, 92: 92}.get(byte, 0) for byte in range(256))
 
 
 def _escaped(text: str, flag: int) -> bytes:
@@ -291,41 +237,28 @@ class Incomplete(Exception):  # noqa: N818 (not an error: the rest may follow)
     """The bytes end inside a row."""
 
 
-@cython.final
-@cython.cclass
 class Buffer:
     """Bytes that grow."""
-
-    held: bytearray
-    buf: cython.p_uchar
-    size: cython.Py_ssize_t
-    capacity: cython.Py_ssize_t
 
     def __init__(self) -> None:
         self.held = bytearray()
         self.buf = self.held
         self.size = self.capacity = 0
 
-    @cython.cfunc
-    def reserve(self, size: cython.Py_ssize_t) -> None:
+    def reserve(self, size: int) -> None:
         """Make space for more bytes."""
         if size > self.capacity - self.size:
             self.held.extend(bytes(self.capacity + size + 64))
             self.capacity = len(self.held)
             self.buf = self.held
 
-    @cython.cfunc
-    def byte(self, value: cython.uchar) -> None:
+    def byte(self, value: int) -> None:
         self.reserve(1)
         self.buf[self.size] = value
         self.size += 1
 
-    @cython.cfunc
-    def put(
-        self, source: cython.p_uchar, start: cython.Py_ssize_t, stop: cython.Py_ssize_t
-    ) -> None:
+    def put(self, source: bytes | bytearray, start: int, stop: int) -> None:
         """Append bytes, which must not be this buffer's."""
-        at: cython.Py_ssize_t
         self.reserve(stop - start)
         if cython.compiled:
             for at in range(stop - start):
@@ -334,31 +267,26 @@ class Buffer:
             self.buf[self.size : self.size + stop - start] = source[start:stop]
         self.size += stop - start
 
-    @cython.cfunc
     def add(self, data: bytes) -> None:
         self.put(data, 0, len(data))
 
-    @cython.cfunc
-    @cython.exceptval(-1)
     def text(
         self,
-        source: cython.p_uchar,
-        start: cython.Py_ssize_t,
-        stop: cython.Py_ssize_t,
-        flag: cython.int,
-    ) -> cython.int:
+        source: bytes,
+        start: int,
+        stop: int,
+        flag: int,
+    ) -> int:
         """Append the text of an IRI, a string or a label, with escapes where these are short.
 
         :param flag: ``_IN_IRI``, ``_IN_STRING`` or ``_IN_NAME``.
         :return: 0 if all is ASCII; 1 if it must be checked as UTF-8; 2 if a character has no short
             escape, and nothing was appended.
         """
-        flags: cython.p_uchar = _FLAGS
-        escapes: cython.p_uchar = _ESCAPES
-        at: cython.Py_ssize_t
-        size: cython.Py_ssize_t = self.size
-        byte: cython.uchar
-        high: cython.uchar = 0
+        flags = _FLAGS
+        escapes = _ESCAPES
+        size = self.size
+        high = 0
         if not cython.compiled and not source[start:stop].translate(None, _UNCHANGED[flag]):
             self.put(source, start, stop)
             return 0
@@ -380,15 +308,13 @@ class Buffer:
         self.size = size
         return high >> 7
 
-    @cython.cfunc
-    def varint(self, value: cython.Py_ssize_t) -> None:
+    def varint(self, value: int) -> None:
         while value >= 0x80:
             self.byte(value & 0x7F | 0x80)
             value >>= 7
         self.byte(value)
 
-    @cython.cfunc
-    def cut(self, size: cython.Py_ssize_t) -> None:
+    def cut(self, size: int) -> None:
         """Drop the bytes after a number of them. Much memory is not kept."""
         if size == 0 and self.capacity > 16 * _BATCH_BYTES:
             self.held = bytearray()
@@ -396,8 +322,7 @@ class Buffer:
             self.capacity = 0
         self.size = size
 
-    @cython.cfunc
-    def between(self, start: cython.Py_ssize_t, stop: cython.Py_ssize_t) -> bytes:
+    def between(self, start: int, stop: int) -> bytes:
         """A part of the bytes."""
         return bytes(self.buf[start:stop])
 
@@ -405,8 +330,6 @@ class Buffer:
 # Reading
 
 
-@cython.final
-@cython.cclass
 class Wire:
     """A position in rows: a row is opened, then its structs and their members are read in order.
 
@@ -418,24 +341,6 @@ class Wire:
     :ivar pos: the position. After a row was read, that of the next one.
     """
 
-    data: bytes
-    buf: cython.p_uchar
-    pos: cython.Py_ssize_t
-    #: Where the message ends, or the data.
-    end: cython.Py_ssize_t
-    #: The last string.
-    start: cython.Py_ssize_t
-    stop: cython.Py_ssize_t
-    #: The place of the last member of the open struct; this and the end of the structs around it.
-    last: cython.int
-    depth: cython.int
-    lasts: cython.int[256]
-    ends: cython.Py_ssize_t[256]
-    thrift: cython.bint
-    string_bytes: cython.Py_ssize_t
-    row_bytes: cython.Py_ssize_t
-    limits: Any
-
     def __init__(self, format: JenaFormat, limits: Limits) -> None:  # noqa: A002
         self.thrift = format is JenaFormat.THRIFT
         self.limits = limits
@@ -446,7 +351,6 @@ class Wire:
             self.ends, self.lasts = [0] * 256, [0] * 256
         self.hold(b"")
 
-    @cython.cfunc
     def hold(self, data: bytes) -> None:
         """Read from these bytes."""
         self.data = data
@@ -454,8 +358,7 @@ class Wire:
         self.pos = self.end = len(data)
         self.depth = 0
 
-    @cython.cfunc
-    def open_row(self, at: cython.Py_ssize_t) -> None:
+    def open_row(self, at: int) -> None:
         """Begin the row at a position.
 
         :raises Incomplete: its length is not known, or its end is missing.
@@ -465,12 +368,10 @@ class Wire:
         self.end = len(self.data)
         self.begin()
 
-    @cython.ccall
     def begin(self) -> None:
         """Begin a struct that is a member's value, or a row."""
-        size: cython.ulonglong = 0
-        limit: cython.ulonglong = self.row_bytes
-        rest: cython.ulonglong
+        size = 0
+        limit = self.row_bytes
         if not self.thrift:
             size = self.varint(64)
             if size > limit:
@@ -487,18 +388,16 @@ class Wire:
         if not self.thrift:
             self.end = self.pos + size
 
-    @cython.ccall
-    @cython.exceptval(-1)
-    def field(self, message: Message) -> cython.int:
+    def field(self, message: Message) -> int:
         """Begin the next member of the open struct: its place. At the end 0; this ends the struct.
 
         :raises WireError: the member is unknown, misplaced or of the wrong type, or one is missing.
         """
-        bits: cython.uint = 1
-        required: cython.uint = message.protobuf_required
-        code: cython.int = 0
-        place: cython.int = _END
-        number: cython.ulonglong = 0
+        bits = 1
+        required = message.protobuf_required
+        code = 0
+        place = _END
+        number = 0
         if self.thrift:
             required = message.thrift_required
             if self.pos >= self.end:
@@ -542,27 +441,21 @@ class Wire:
         self.last = place
         return place
 
-    @cython.cfunc
-    def check_required(self, message: Message, place: cython.int, required: cython.uint) -> None:
+    def check_required(self, message: Message, place: int, required: int) -> None:
         """Reject a struct with a member missing between the last one and a place."""
-        at: cython.int
         for at in range(self.last + 1, place):
             if required >> at & 1:
                 raise WireError(f"{message.name} has no {message.members[at - 1].name}")
 
-    @cython.cfunc
     def overrun(self) -> None:
         """Raise the error for a value that ends after :attr:`end`."""
         if self.thrift or self.depth == 0:
             raise Incomplete
         raise WireError("a field ends after its message")
 
-    @cython.cfunc
-    @cython.exceptval(-1)
-    def varint(self, bits: cython.int) -> cython.ulonglong:
-        value: cython.ulonglong = 0
-        part: cython.ulonglong
-        shift: cython.int = 0
+    def varint(self, bits: int) -> int:
+        value = 0
+        shift = 0
         while True:
             if self.pos >= self.end:
                 self.overrun()
@@ -578,12 +471,8 @@ class Wire:
             raise WireError("a number is too long for its type")
         return value
 
-    @cython.ccall
-    @cython.exceptval(-1)
-    def elements(self) -> cython.Py_ssize_t:
+    def elements(self) -> int:
         """The number of structs that follow as the value of a list."""
-        header: cython.int
-        size: cython.ulonglong
         if not self.thrift:
             return 1
         if self.pos >= self.end:
@@ -597,15 +486,13 @@ class Wire:
             raise WireError("a list has elements of the wrong type")
         return size
 
-    @cython.cfunc
-    def text(self, message: Message, place: cython.int) -> None:
+    def text(self, message: Message, place: int) -> None:
         """Read the value of a member that is a string.
 
         :raises LimitError: it is too long.
         """
-        size: cython.ulonglong = self.varint(32 if self.thrift else 64)
-        limit: cython.ulonglong = self.string_bytes
-        rest: cython.ulonglong
+        size = self.varint(32 if self.thrift else 64)
+        limit = self.string_bytes
         if size > limit:
             raise over(self.limits, "string_bytes", size, f"the length of {message.member(place)}")
         rest = self.end - self.pos
@@ -620,15 +507,13 @@ class Wire:
         self.text(message, place)
         return _decoded(self.buf[self.start : self.stop], message, place)
 
-    @cython.ccall
-    def number(self, bits: cython.int) -> Any:
+    def number(self, bits: int) -> Any:
         """Read the value of a member that is a signed number, in ZigZag encoding."""
         value: Any = self.varint(64)
         if bits == 32 and value >> 32:
             raise WireError("a number is too long for its type")
         return value >> 1 ^ -(value & 1)
 
-    @cython.cfunc
     def double(self) -> Any:
         if self.end - self.pos < 8:
             self.overrun()
@@ -671,7 +556,6 @@ def _decimal_text(value: int, scale: int, limits: Limits) -> str:
     return f"{Decimal(f'{value}E{-scale}'):f}"
 
 
-@cython.cclass
 class RowReader:
     """Reads the rows of one stream, in order. Subclasses define :meth:`take`.
 
@@ -690,30 +574,11 @@ class RowReader:
         the datatypes that a language tag implies without having one.
     """
 
-    row = cython.declare(cython.ulonglong, visibility="public")
-    wire = cython.declare(Wire, visibility="readonly")
-    prefixes = cython.declare(dict, visibility="public")
-    limits = cython.declare(object, visibility="public")
-    solutions = cython.declare(cython.bint, visibility="public")
-    busy: cython.bint
-    #: Number of quoted triples around a term.
-    depth: cython.int
-    #: Bytes that the rows of the batch have made of fewer.
-    expansion: cython.Py_ssize_t
-    prefix_bytes: cython.Py_ssize_t
-    #: The strings of the term that was read, by place; empty where there is none.
-    starts: cython.Py_ssize_t[10]
-    stops: cython.Py_ssize_t[10]
-    #: The places of the members of that term that were there, as bits.
-    seen: cython.uint
-    #: Text that was written.
-    out: Buffer
-
     def __init__(self, format: JenaFormat, *, limits: Limits = DEFAULT_LIMITS) -> None:  # noqa: A002
         self.wire = Wire(format, limits)
         self.limits = limits
         self.row = 0
-        self.prefixes = {}
+        self.prefixes: dict[bytes, bytes] = {}
         self.prefix_bytes = self.expansion = 0
         self.solutions = self.busy = False
         self.out = Buffer()
@@ -743,14 +608,8 @@ class RowReader:
             self.wire.hold(b"")
             self.busy = False
 
-    @cython.cfunc
-    @cython.exceptval(-1)
-    def _read(
-        self, at: cython.Py_ssize_t, end: cython.Py_ssize_t, batch: list
-    ) -> cython.Py_ssize_t:
+    def _read(self, at: int, end: int, batch: list[Any]) -> int:
         wire: Wire = self.wire
-        expansion: cython.Py_ssize_t
-        mark: cython.Py_ssize_t
         while at < end:
             if self.row % _BATCH_ROWS == 0:
                 self.expansion = 0
@@ -788,8 +647,7 @@ class RowReader:
         if rest:
             raise TruncatedError("the input ends inside a row", row=self.row)
 
-    @cython.ccall
-    def take(self, batch: list) -> None:
+    def take(self, batch: list[Any]) -> None:
         """Read the open row to its end, then add what it contains to a batch."""
         raise NotImplementedError
 
@@ -823,18 +681,16 @@ class RowReader:
         :return: its text; none for the default graph, and an undefined term where it may be one.
         :raises JellyError: it is invalid, or not allowed in this position.
         """
-        start: cython.Py_ssize_t = self.out.size
+        start = self.out.size
         self._term(position)
         text = self.out.between(start, self.out.size)
         self.out.cut(start)
         return text
 
-    @cython.cfunc
-    def _term(self, position: cython.int) -> None:
+    def _term(self, position: int) -> None:
         """Read a term that is a member's value, and write its text."""
         wire: Wire = self.wire
-        allowed: cython.p_uchar = _ALLOWED
-        kind: cython.int
+        allowed = _ALLOWED
         wire.begin()
         kind = wire.field(TERM)
         if not allowed[kind] >> position & 1:
@@ -864,7 +720,7 @@ class RowReader:
                 what = "the depth of quoted triples"
                 raise over(self.limits, "nesting", self.depth, what)
             self.out.add(b"<<( ")
-            self._terms(TRIPLE)
+            self._write_terms(TRIPLE)
             self.out.add(b")>>")
             self.depth -= 1
         elif kind == _UNDEFINED:
@@ -874,12 +730,9 @@ class RowReader:
             self._number(kind)
         wire.field(TERM)
 
-    @cython.cfunc
-    def _terms(self, message: Message) -> None:
+    def _write_terms(self, message: Message) -> None:
         """Read the terms of a statement, and write them, each with a space after it."""
         out: Buffer = self.out
-        place: cython.int
-        start: cython.Py_ssize_t
         self.wire.begin()
         while True:
             place = self.wire.field(message)
@@ -890,12 +743,9 @@ class RowReader:
             if out.size > start:
                 out.byte(32)
 
-    @cython.cfunc
-    def _strings(self, message: Message, offset: cython.int) -> None:
+    def _strings(self, message: Message, offset: int) -> None:
         """Read a struct of strings. They are kept by place, after ``offset``."""
         wire: Wire = self.wire
-        place: cython.int
-        at: cython.int
         for at in range(offset + 1, 10):
             self.starts[at] = self.stops[at] = 0
         if offset == 0:
@@ -919,13 +769,11 @@ class RowReader:
             self.starts[offset + place] = wire.start
             self.stops[offset + place] = wire.stop
 
-    @cython.cfunc
-    def _bytes(self, place: cython.int) -> bytes:
+    def _bytes(self, place: int) -> bytes:
         """A string of the term; empty where there is none."""
         return self.wire.buf[self.starts[place] : self.stops[place]]
 
-    @cython.cfunc
-    def _whole(self, place: cython.int) -> bytes:
+    def _whole(self, place: int) -> bytes:
         """The IRI of a prefix name."""
         prefix: bytes = self._bytes(place)
         iri: Any = self.prefixes.get(prefix)
@@ -938,8 +786,7 @@ class RowReader:
         self._expand(len(whole))
         return whole
 
-    @cython.cfunc
-    def _expand(self, size: cython.Py_ssize_t) -> None:
+    def _expand(self, size: int) -> None:
         """Count bytes that were made of fewer.
 
         :raises LimitError: they are too many in this batch.
@@ -949,13 +796,12 @@ class RowReader:
             what = f"what {_BATCH_ROWS} rows make of prefix names and numbers"
             raise over(self.limits, "frame_expansion", self.expansion, what)
 
-    @cython.cfunc
     def _text(
         self,
-        buf: cython.p_uchar,
-        start: cython.Py_ssize_t,
-        stop: cython.Py_ssize_t,
-        flag: cython.int,
+        buf: bytes,
+        start: int,
+        stop: int,
+        flag: int,
     ) -> None:
         """Write an IRI, a string or a label, with its marks and escapes; see ``Buffer.text``."""
         out: Buffer = self.out
@@ -963,7 +809,7 @@ class RowReader:
             out.add(b"_:")
         else:
             out.byte(60 if flag == _IN_IRI else 34)
-        checks: cython.int = out.text(buf, start, stop, flag)
+        checks = out.text(buf, start, stop, flag)
         if checks:
             message = {_IN_IRI: IRI, _IN_STRING: LITERAL}.get(flag, BLANK_NODE)
             text = _decoded(buf[start:stop], message, 1)
@@ -972,13 +818,12 @@ class RowReader:
         if flag != _IN_NAME:
             out.byte(62 if flag == _IN_IRI else 34)
 
-    @cython.cfunc
     def _literal(self) -> None:
         """Write a literal, of the members that were read."""
         out: Buffer = self.out
         tag: bytes = self._bytes(_LANGDIR) or self._bytes(_LANGTAG)
         datatype: bytes = self._bytes(_DATATYPE)
-        typed: cython.bint = self.seen >> _DATATYPE & 1
+        typed = self.seen >> _DATATYPE & 1
         self._text(self.wire.buf, self.starts[_LEX], self.stops[_LEX], _IN_STRING)
         if self.seen >> _DT_PREFIX & 1:
             if typed:
@@ -1007,11 +852,9 @@ class RowReader:
         text = term_text(Literal("", f"{langtag}{mark}{name}"), directions=True)
         return text[3:].encode()
 
-    @cython.cfunc
-    def _number(self, kind: cython.int) -> None:
+    def _number(self, kind: int) -> None:
         """Read and write a number by its value."""
         wire: Wire = self.wire
-        place: cython.int
         value: Any = 0
         scale: Any = 0
         if kind == _INTEGER:
@@ -1041,7 +884,6 @@ def _reject(kind: int, position: int) -> None:
     raise StatementError(f"{name} as {POSITIONS[position]}")
 
 
-@cython.cclass
 class StatementReader(RowReader):
     """Reads the rows of a stream of statements, as lines of N-Quads. For the parameters see
     :class:`RowReader`.
@@ -1056,14 +898,10 @@ class StatementReader(RowReader):
     (b'<urn:s> <urn:p> <urn:o> .\\n', 36)
     """
 
-    base = cython.declare(object, visibility="public")
-    declared = cython.declare(list, visibility="public")
-    statements = cython.declare(cython.ulonglong, visibility="public")
-
     def __init__(self, format: JenaFormat, *, limits: Limits = DEFAULT_LIMITS) -> None:  # noqa: A002
         RowReader.__init__(self, format, limits=limits)
-        self.base = None
-        self.declared = []
+        self.base: str | None = None
+        self.declared: list[tuple[str, str]] = []
         self.statements = 0
 
     def read_text(self, data: bytes, at: int) -> tuple[bytes, int]:
@@ -1074,12 +912,11 @@ class StatementReader(RowReader):
         self.declared = []
         return self.read_rows(data, at, [])
 
-    @cython.ccall
-    def take(self, batch: list) -> None:  # noqa: ARG002
+    def take(self, batch: list[Any]) -> None:  # noqa: ARG002
         wire: Wire = self.wire
-        kind: cython.int = wire.field(STREAM_ROW)
+        kind = wire.field(STREAM_ROW)
         if kind == 2 or kind == 3:
-            self._terms(TRIPLE if kind == 2 else QUAD)
+            self._write_terms(TRIPLE if kind == 2 else QUAD)
             wire.field(STREAM_ROW)
             self.out.add(b".\n")
             self.statements += 1
@@ -1116,7 +953,6 @@ _ALONE: Final = 4
 _WHAT: Final = {1: "an IRI", 2: "a blank node label", 3: "a lexical form"}
 
 
-@cython.cclass
 class RowWriter:
     """Writes terms and lines as rows of one stream: what Apache Jena writes for them in this order.
     There are prefix names in Thrift only, where prefixes are declared; no value forms; statements
@@ -1135,29 +971,6 @@ class RowWriter:
     '2c1c1c18 0575726e 3a730000 1c1c1805 75726e3a 7000001c 1c180575 726e3a6f 00000000'
     """
 
-    row = cython.declare(cython.ulonglong, visibility="public")
-    statements = cython.declare(cython.ulonglong, visibility="public")
-    limits = cython.declare(object, visibility="public")
-    describe: Any
-    solutions: cython.bint
-    row_bytes: cython.Py_ssize_t
-    string_bytes: cython.Py_ssize_t
-    thrift: cython.bint
-    busy: cython.bint
-    #: IRI by name; in Thrift, names by IRI and the lengths that IRIs have, the longest first.
-    prefixes: dict
-    names: dict
-    lengths: list
-    #: Members of literals, by the text that follows their string; fields of terms, by position.
-    suffixes: dict
-    known: tuple
-    #: The members of a statement, and rows.
-    body: Buffer
-    out: Buffer
-    #: Reads lines that are not in canonical form; and the number of lines before.
-    parser: Any
-    line: cython.ulonglong
-
     def __init__(
         self,
         format: JenaFormat,  # noqa: A002
@@ -1174,11 +987,11 @@ class RowWriter:
         self.thrift = format is JenaFormat.THRIFT
         self.row = self.statements = self.line = 0
         self.busy = False
-        self.prefixes = {}
-        self.names = {}
-        self.lengths = []
-        self.suffixes = {}
-        self.known = ({}, {}, {}, {}, {})
+        self.prefixes: dict[bytes, bytes] = {}
+        self.names: dict[bytes, bytes] = {}
+        self.lengths: list[int] = []
+        self.suffixes: dict[bytes, bytes] = {}
+        self.known: tuple[dict[Any, bytes], ...] = ({}, {}, {}, {}, {})
         self.body = Buffer()
         self.out = Buffer()
         self.parser = LineParser(
@@ -1271,8 +1084,7 @@ class RowWriter:
         self._check_string(len(raw), what)
         return raw
 
-    @cython.cfunc
-    def _check_string(self, size: cython.Py_ssize_t, what: str) -> None:
+    def _check_string(self, size: int, what: str) -> None:
         if size > self.string_bytes:
             raise over(self.limits, "string_bytes", size, f"the length of {what}")
 
@@ -1284,7 +1096,7 @@ class RowWriter:
         :return: their rows.
         :raises JellyError: with the row, if one cannot be written.
         """
-        rows: list = []
+        rows: list[bytes] = []
         before = self.row, self.statements
         try:
             for statement in statements:
@@ -1437,10 +1249,9 @@ class RowWriter:
             self.busy = False
 
     def _lines(self, text: bytes) -> None:
-        buf: cython.p_uchar = text
-        end: cython.Py_ssize_t = len(text)
-        pos: cython.Py_ssize_t = 0
-        stop: cython.Py_ssize_t
+        buf = text
+        end = len(text)
+        pos = 0
         while pos < end:
             stop = self._line(buf, pos, end)
             if stop < 0:
@@ -1456,17 +1267,12 @@ class RowWriter:
                 self.line += 1
             pos = stop
 
-    @cython.cfunc
-    @cython.exceptval(-2)
-    def _line(
-        self, buf: cython.p_uchar, pos: cython.Py_ssize_t, end: cython.Py_ssize_t
-    ) -> cython.Py_ssize_t:
+    def _line(self, buf: bytes, pos: int, end: int) -> int:
         """Write the statement of a line in canonical form without quoted triples; return the
         position after it, or -1 if it has another form."""
-        width: cython.int = 0
+        width = 0
         body: Buffer = self.body
         out: Buffer = self.out
-        size: cython.Py_ssize_t
         body.cut(0)
         while width < 3 or (width == 3 and pos < end and buf[pos] != 46):
             pos = self._line_term(buf, pos, end, width)
@@ -1493,21 +1299,14 @@ class RowWriter:
         self.statements += 1
         return pos + 2
 
-    @cython.cfunc
-    @cython.exceptval(-2)
     def _line_term(
         self,
-        buf: cython.p_uchar,
-        pos: cython.Py_ssize_t,
-        end: cython.Py_ssize_t,
-        position: cython.int,
-    ) -> cython.Py_ssize_t:
+        buf: bytes,
+        pos: int,
+        end: int,
+        position: int,
+    ) -> int:
         """Write the field of the term at a position; return the position after it, or -1."""
-        place: cython.int
-        flag: cython.int
-        close: cython.uchar
-        stop: cython.Py_ssize_t
-        quote: cython.Py_ssize_t
         suffix: Any = b""
         raw: Any = None
         if end - pos < 3:
@@ -1551,14 +1350,13 @@ class RowWriter:
             self._put_term(place, position + 1, held, 0, len(held), suffix)
         return stop
 
-    @cython.cfunc
     def _put_term(
         self,
-        place: cython.int,
-        field: cython.int,
-        buf: cython.p_uchar,
-        start: cython.Py_ssize_t,
-        stop: cython.Py_ssize_t,
+        place: int,
+        field: int,
+        buf: bytes,
+        start: int,
+        stop: int,
         suffix: bytes,
     ) -> None:
         """Write a term that is a message whose first member is a string, and other members.
@@ -1566,8 +1364,8 @@ class RowWriter:
         :param field: its number in a statement; 0 without the header of a field.
         """
         out: Buffer = self.body
-        size: cython.Py_ssize_t = stop - start
-        inner: cython.Py_ssize_t = len(suffix)
+        size = stop - start
+        inner = len(suffix)
         if size > self.string_bytes:
             self._check_string(size, _WHAT[place])
         if self.thrift:
@@ -1608,11 +1406,9 @@ class RowWriter:
         return suffix
 
 
-@cython.cfunc
-@cython.exceptval(check=False)
-def _field_size(size: cython.Py_ssize_t) -> cython.Py_ssize_t:
+def _field_size(size: int) -> int:
     """Bytes of a field of bytes in Protocol Buffers."""
-    rest: cython.Py_ssize_t = size >> 7
+    rest = size >> 7
     size += 2
     while rest:
         size += 1
@@ -1620,24 +1416,16 @@ def _field_size(size: cython.Py_ssize_t) -> cython.Py_ssize_t:
     return size
 
 
-@cython.cfunc
-@cython.exceptval(check=False)
-def _ascii_end(
-    buf: cython.p_uchar, at: cython.Py_ssize_t, end: cython.Py_ssize_t, flag: cython.int
-) -> cython.Py_ssize_t:
+def _ascii_end(buf: bytes, at: int, end: int, flag: int) -> int:
     """The position of the first byte that is not ASCII that may occur there as it is, or of the
     last byte."""
-    flags: cython.p_uchar = _FLAGS
+    flags = _FLAGS
     while at < end - 1 and buf[at] < 0x80 and flags[buf[at]] & flag:
         at += 1
     return at
 
 
-@cython.cfunc
-@cython.exceptval(check=False)
-def _closing(
-    buf: cython.p_uchar, close: cython.uchar, at: cython.Py_ssize_t, end: cython.Py_ssize_t
-) -> cython.Py_ssize_t:
+def _closing(buf: bytes, close: int, at: int, end: int) -> int:
     """The position of the first such byte that is not escaped, or ``end``."""
     while at < end and buf[at] != close:
         at += 2 if buf[at] == 92 else 1
