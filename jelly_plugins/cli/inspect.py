@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from click import UsageError
 
-from ..io.names import Format, format_of
+from ..io.sources import Format, format_of
 from . import console
 from .convert import AnyFormat, are_results, log_format, open_results, rdf_format
 from .options import given_options, limits

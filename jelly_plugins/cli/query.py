@@ -10,9 +10,9 @@ from typing import Annotated, Any, TypeVar
 
 from click import UsageError
 
-from ..io.names import Format
-from ..io.names import format_named as statements_format_named
-from ..io.names import format_of as statements_format_of
+from ..io.sources import Format
+from ..io.sources import format_named as statements_format_named
+from ..io.sources import format_of as statements_format_of
 from ..sparql.formats import ResultsFormat, format_named, format_of
 from . import console
 from .console import STANDARD
@@ -137,7 +137,7 @@ def _write_statements(found: Any, output: str, to: str | None, force: bool) -> N
         write_quads(found, dst)
         return
     from ..formats.convert import convert
-    from ..formats.reading import ChunkFile
+    from ..io.chunks import ChunkFile
 
     lines: Any = ChunkFile(f"{triple} .\n".encode() for triple in found)
     convert(lines, dst, source_format=Format.N_TRIPLES, target_format=form)

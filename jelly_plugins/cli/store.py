@@ -11,8 +11,7 @@ from click import UsageError
 
 from ..errors import JellyError, SourceError
 from ..formats.settings import LoadSettings
-from ..io.names import ENDINGS, Format, format_of
-from ..io.sources import name_of
+from ..io.sources import ENDINGS, Format, format_of, name_of
 from ..lazy import library
 from . import console
 from .console import STANDARD

@@ -23,10 +23,9 @@ from ..codec import (
 from ..codec.text.ntriples import LineParser
 from ..errors import JellyError, SourceError
 from ..io.chunks import Chunk, ChunkReader, reject_relative
-from ..io.progress import Progress, Steps
 from ..io.sinks import Destination, Writable, open_output
 from ..io.sources import CHUNK, Closing, Input, Source, name_of
-from ..io.streams import BATCH, GENERIC
+from ..io.streams import BATCH, GENERIC, Progress, Steps
 from .names import DETECTION_BYTES, JenaFormat, detect, format_named, format_of
 from .terms import RowWriter, StatementReader, Terms, TermWriter
 

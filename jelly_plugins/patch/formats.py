@@ -10,7 +10,7 @@ from typing import Final, Literal
 from ..codec import PatchOptions, PatchStatementType, PatchStreamType
 from ..codec.common.detection import StreamKind, is_cut, kind_of
 from ..errors import OptionsError
-from ..io.sinks import ending_of
+from ..io.sources import ending_of
 from ..jena.names import format_of as jena_format_of
 
 #: How RDF Patch text starts.

@@ -13,8 +13,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 from pyoxigraph import Quad, Store
 
 from ...reserved import BOOKKEEPING_IRI, reject_graph
-from ..plain_text import check_terms, plain_text
-from ..rows import Row, row_of
+from ..rows import Row, check_terms, plain_text, row_of
 from ..terms import GraphName
 from .bookkeeping import BOOKKEEPING
 from .transaction import Update

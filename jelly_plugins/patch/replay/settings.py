@@ -9,7 +9,7 @@ from typing import TypedDict
 from ...codec import DEFAULT_LIMITS, BlankNode, Iri, Limits, Literal, Term
 from ...codec.text.ntriples import term_text
 from ...errors import OptionsError
-from ...io.progress import Progress
+from ...io.streams import Progress
 
 
 def as_term(text: str | Term, name: str = "until") -> str:

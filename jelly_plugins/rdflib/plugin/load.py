@@ -33,10 +33,8 @@ from ...formats.settings import (
 )
 from ...formats.table import open_reader
 from ...io.chunks import ChunkReader
-from ...io.names import Format
-from ...io.progress import Progress, Steps
-from ...io.sources import Source
-from ...io.streams import AnyFrameReader, FrameReader
+from ...io.sources import Format, Source
+from ...io.streams import AnyFrameReader, FrameReader, Progress, Steps
 from ...reserved import reject_graph
 from .. import oxigraph_store
 from ..memory import add_statements, overridden, writable

@@ -12,9 +12,8 @@ from rdflib.graph import Graph
 from rdflib.parser import InputSource, Parser, URLInputSource
 
 from ...errors import JellyError, SourceError
-from ...formats.reading import ChunkFile
-from ...io.names import Format, FormatName
-from ...io.sources import CHUNK
+from ...io.chunks import ChunkFile
+from ...io.sources import CHUNK, Format, FormatName
 from .load import load
 
 #: What an IRI cannot have and a file's name can.

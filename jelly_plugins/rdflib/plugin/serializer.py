@@ -13,8 +13,8 @@ from typing import Any, ClassVar
 
 from rdflib.serializer import Serializer
 
-from ...io.names import did_you_mean
 from ...io.sinks import compressed, compression_of
+from ...io.sources import did_you_mean
 from ...io.streams import StreamWriteOptions
 from .dump import dump
 
