@@ -10,9 +10,14 @@ from ..codec import DEFAULT_LIMITS, Limits, PhysicalType, StreamOptions, TextDec
 from ..io.sinks import Destination, open_output
 from ..io.streams import WriteSettings
 from ..rdflib import oxigraph_store
-from ..rdflib.plugin.dump import Namespaces, encode_graph, namespaces_of, parts_of
-from ..rdflib.plugin.parser import BytesParser
-from ..rdflib.plugin.serializer import BytesSerializer
+from ..rdflib.reading import BytesParser
+from ..rdflib.writing import (
+    BytesSerializer,
+    Namespaces,
+    encode_graph,
+    namespaces_of,
+    parts_of,
+)
 from .names import JenaFormat
 from .streams import declared, format_for
 from .terms import RowWriter

@@ -56,7 +56,7 @@ def graph_name(graph: Graph) -> Any:
 
 def load(graph: Graph, src: Source, *, whole: bool, **settings: Any) -> int:
     """Read a source into the store, or, unless ``whole``, triples into the one graph; see
-    ``load.load`` for the settings."""
+    ``reading.load`` for the settings."""
     namespaces = DeclaredNamespaces()
     try:
         count: int = get_backend("oxigraph").load(
@@ -78,7 +78,7 @@ def load(graph: Graph, src: Source, *, whole: bool, **settings: Any) -> int:
 
 
 def dump(graph: Graph, dst: Destination, **settings: Any) -> int:
-    """Write all of a Dataset's store, or the one graph as triples. See ``dump.dump``."""
+    """Write all of a Dataset's store, or the one graph as triples. See ``writing.dump``."""
     name = None if isinstance(graph, Dataset) else graph_name(graph)
     if "format" not in settings:
         check_jelly_name(dst)

@@ -154,7 +154,7 @@ def test_a_base_of_the_root_element() -> None:
         objects(text)
     with pytest.raises(TextError, match=r"relative IRIs need a base$"):
         objects(text.replace('"c/"', '""'))
-    with pytest.raises(TextError, match="rejects the IRI 'http://b/c {'"):
+    with pytest.raises(TextError, match=r"rejects the IRI 'http://b/c {'"):
         objects(text.replace('"c/"', '"c {"'), "http://b/")
 
 

@@ -23,7 +23,7 @@ from jelly_plugins.grpc import FrameSink, StoreSink
 from jelly_plugins.io.sources import Format
 from jelly_plugins.oxigraph import load, read_quads
 from jelly_plugins.rdflib import read_statements
-from jelly_plugins.rdflib.plugin.load import load as load_graph
+from jelly_plugins.rdflib.reading import load as load_graph
 from jelly_plugins.reserved import BOOKKEEPING_IRI
 
 

@@ -39,8 +39,7 @@ from jelly_plugins import (
     TruncatedError,
     read_frames,
 )
-from jelly_plugins.rdflib.plugin.load import load
-from jelly_plugins.rdflib.plugin.parser import JellyParser
+from jelly_plugins.rdflib.reading import JellyParser, load
 
 from ..codec.input_kinds import INPUT_KINDS
 from ..io.test_http import answer_of, answering

@@ -13,9 +13,9 @@ from rdflib.parser import Parser
 from rdflib.serializer import Serializer
 
 import jelly_plugins.rdflib
-from jelly_plugins.rdflib.plugin.parser import JellyParser
-from jelly_plugins.rdflib.plugin.registration import NAMES
-from jelly_plugins.rdflib.plugin.serializer import JellySerializer
+from jelly_plugins.rdflib.reading import JellyParser
+from jelly_plugins.rdflib.registration import NAMES
+from jelly_plugins.rdflib.writing import JellySerializer
 
 from .. import programs
 from .support import sample_graph

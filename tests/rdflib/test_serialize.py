@@ -31,7 +31,7 @@ from jelly_plugins import (
     read_frames,
 )
 from jelly_plugins.rdflib import positions, read_statements, record, replay, write_graphs
-from jelly_plugins.rdflib.plugin.serializer import JellySerializer
+from jelly_plugins.rdflib.writing import JellySerializer
 
 from .support import (
     EX,
