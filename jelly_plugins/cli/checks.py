@@ -12,7 +12,7 @@ from click import UsageError
 from click.exceptions import Exit
 
 from ..errors import JellyError
-from ..io.names import Format, format_of
+from ..io.sources import Format, format_of
 from ..tools import ValidationSettings
 from . import console
 from .console import STANDARD

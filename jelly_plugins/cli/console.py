@@ -18,9 +18,8 @@ from typing import Any, Final, TypeVar
 
 from click import UsageError
 
-from ..io.names import format_of
-from ..io.sinks import SUFFIXES, Destination, ending_of
-from ..io.sources import Source
+from ..io.sinks import Destination
+from ..io.sources import SUFFIXES, Source, ending_of, format_of
 
 STANDARD: Final = "-"
 

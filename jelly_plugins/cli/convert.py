@@ -12,7 +12,7 @@ from click import UsageError
 
 from ..errors import JellyError
 from ..formats.settings import ConversionSettings, OptionChanges
-from ..io.names import ENDINGS, Format, format_named, format_of
+from ..io.sources import ENDINGS, Format, format_named, format_of
 from ..messages.formats import Dialect, LogFormat, syntax_named
 from ..messages.formats import format_of as log_format_of
 from ..sparql.formats import ResultsFormat

@@ -49,7 +49,7 @@ import click
 from click import UsageError
 from click.core import ParameterSource
 
-from ..io.names import FORMAT_NAMES, Format, did_you_mean, format_named
+from ..io.sources import FORMAT_NAMES, Format, did_you_mean, format_named
 
 if TYPE_CHECKING:
     from ..codec import Limits

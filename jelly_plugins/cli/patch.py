@@ -15,8 +15,8 @@ from click import UsageError
 from click.exceptions import Exit
 
 from ..codec.text.ntriples import Notation
-from ..io.names import Format
-from ..io.names import format_of as rdf_format_of
+from ..io.sources import Format
+from ..io.sources import format_of as rdf_format_of
 from ..patch.formats import PatchFormat, PatchOptionChanges, format_of
 from ..patch.replay.settings import ReplaySettings
 from . import console

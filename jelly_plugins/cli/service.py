@@ -11,8 +11,8 @@ import click
 from click import UsageError
 
 from ..errors import OptionsError, ServiceError
-from ..io.names import Format, format_of
 from ..io.sinks import open_output
+from ..io.sources import Format, format_of
 from . import console, finished
 from .console import Output
 from .options import File, Folder, Parsed, Positive, RdfFormat, Seconds, Size, limits

@@ -14,8 +14,7 @@ from click import UsageError
 
 from ..errors import JellyError, SourceError
 from ..formats.settings import LoadSettings
-from ..io.names import ENDINGS, Format, format_named, format_of
-from ..io.sources import name_of
+from ..io.sources import ENDINGS, Format, format_named, format_of, name_of
 from ..lazy import library
 from ..sparql.formats import ResultsFormat
 from ..sparql.formats import format_named as results_format_named
@@ -240,7 +239,7 @@ def _write_statements(found: Any, target: Output, to: str | None) -> None:
         write_quads(found, dst)
         return
     from ..formats.convert import convert
-    from ..formats.reading import ChunkFile
+    from ..io.chunks import ChunkFile
 
     lines: Any = ChunkFile(f"{triple} .\n".encode() for triple in found)
     convert(lines, dst, source_format=Format.N_TRIPLES, target_format=form)

@@ -12,14 +12,11 @@ from typing import Any, Unpack, cast
 from ..backends import get_backend
 from ..codec import AnyFrame, delimit
 from ..errors import JellyError, SourceError, TermError
-from ..io.names import Format, FormatName, format_named, format_of
-from ..io.progress import Progress
 from ..io.sinks import Destination, is_replaceable, open_output
-from ..io.sources import Source, rewinder
-from ..io.streams import FrameBytes, FrameReader, encode_frames
+from ..io.sources import Format, FormatName, Source, format_named, format_of, rewinder
+from ..io.streams import FrameBytes, FrameReader, Progress, encode_frames
 from .jelly import UndeclaredError
 from .jelly_text import frame_text, text_output
-from .reading import jelly_of_text, piped, reject_jelly
 from .settings import (
     DEFAULT_SETTINGS,
     Conversion,
@@ -30,7 +27,7 @@ from .settings import (
     Given,
     Job,
 )
-from .table import FORMATS, open_readers
+from .table import FORMATS, jelly_of_text, open_readers, piped, reject_jelly
 from .transcode import check_metadata, transcode
 
 

@@ -6,7 +6,7 @@ What N-Quads cannot express (frames, metadata, empty graphs) goes from Jelly to 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Generator, Iterator
 from contextlib import closing
 from dataclasses import replace
 from typing import Any, Final
@@ -15,20 +15,17 @@ from ..codec import (
     AnyFrame,
     PhysicalType,
     StreamOptions,
-    TermFactory,
     TextDecoder,
     TextEncoder,
-    Triple,
 )
 from ..codec.text.lines import unescaped
 from ..errors import JellyError, StatementError, TermError, TextError
 from ..io.chunks import Chunk, ChunkReader, scoped
-from ..io.names import Format
 from ..io.sinks import Writable
-from ..io.sources import Source
+from ..io.sources import Format, Source
 from ..io.streams import FrameBytes, StreamReader, write_jelly
 from .lines import without_graphs
-from .settings import ConversionSettings, Job
+from .settings import Job
 
 _LINE_END: Final = b" .\n"
 #: Bytes of a rejected statement that an error shows.
@@ -38,10 +35,9 @@ _SHOWN: Final = 120
 class JellyReader(ChunkReader):
     """Reads Jelly-RDF.
 
-    :param settings: ``concatenated``, ``strict`` and ``limits`` of reading; with ``blank_nodes``
+    :param src: a source, or its frames.
+    :param job: ``concatenated``, ``strict`` and ``limits`` of its settings; with ``blank_nodes``
         ``"fresh"``, each of several concatenated streams has its own blank nodes.
-    :param validator: the factory of what the text is for, see ``codec.TextDecoder``.
-    :param on_frame: called for each frame, after its last chunk, with ``TextDecoder.last_frame``.
     :raises JellyError: while iterating, with source, frame and row.
 
     :ivar frame: number of the frame of the last chunk.
@@ -50,21 +46,15 @@ class JellyReader(ChunkReader):
     >>> from jelly_plugins import Iri, Literal, Triple
     >>> from jelly_plugins.io.streams import write_bytes
     >>> jelly = write_bytes([Triple(Iri("urn:s"), Iri("urn:p"), Literal("o"))])
-    >>> with JellyReader(jelly, ConversionSettings()) as chunks:
+    >>> with JellyReader(jelly, Format.JELLY, Job()) as chunks:
     ...     list(chunks)
     [Chunk(text=b'<urn:s> <urn:p> "o" .\\n', statements=1)]
     """
 
     has_relative_iris = True
 
-    def __init__(
-        self,
-        src: Source | FrameBytes,
-        settings: ConversionSettings,
-        *,
-        validator: TermFactory[Any] | None = None,
-        on_frame: Callable[[AnyFrame], object] | None = None,
-    ) -> None:
+    def __init__(self, src: Source | FrameBytes, format: Format, job: Job) -> None:  # noqa: A002, ARG002
+        settings = job.settings
         frames = src
         if not isinstance(frames, FrameBytes):
             frames = FrameBytes(frames, limits=settings.limits, strict=settings.strict)
@@ -77,19 +67,10 @@ class JellyReader(ChunkReader):
             or settings.concatenated
             or self.options.physical_type is not PhysicalType.TRIPLES
         )
-        self.validated = validator is not None
+        self.validated = job.validator is not None
         self.frame = 0
         self.fresh = settings.blank_nodes == "fresh"
-        self._chunks = _Chunks(
-            self,
-            frames,
-            lambda number: TextDecoder(
-                limits=settings.limits, first_frame=number, validator=validator
-            ),
-            on_frame,
-            concatenated=settings.concatenated,
-            limits=settings.limits,
-        )
+        self._chunks = _Chunks(self, frames, job)
 
     def __iter__(self) -> Iterator[Chunk]:
         for text, stream in self._chunks:
@@ -108,23 +89,19 @@ class JellyReader(ChunkReader):
 class _Chunks(StreamReader[tuple[bytes, int]]):
     """The text of a reader in chunks of whole lines, with the number of the stream."""
 
-    def __init__(
-        self,
-        reader: JellyReader,
-        frames: FrameBytes,
-        make: Callable[[int], Any],
-        on_frame: Callable[[AnyFrame], object] | None,
-        **settings: Any,
-    ) -> None:
+    def __init__(self, reader: JellyReader, frames: FrameBytes, job: Job) -> None:
         self._reader = reader
-        self._on_frame = on_frame
+        self._on_frame = job.on_frame
         self._stream = -1
+        settings = job.settings
 
-        def counted(first_frame: int) -> Any:
+        def make(first_frame: int) -> Any:
             self._stream += 1
-            return make(first_frame)
+            return TextDecoder(
+                limits=settings.limits, first_frame=first_frame, validator=job.validator
+            )
 
-        super().__init__(frames, counted, **settings)
+        super().__init__(frames, make, concatenated=settings.concatenated, limits=settings.limits)
 
     def _read(self, number: int, data: bytes) -> Iterator[tuple[bytes, int]]:
         decoder = self._decoder
@@ -255,8 +232,3 @@ def undeclared(source: str | None) -> UndeclaredError:
         "a quoted triple, which the options at the stream's start do not declare: set rdf_star",
         source=source,
     )
-
-
-def has_quoted(statements: Any) -> bool:
-    """Whether a statement has a quoted triple."""
-    return any(isinstance(term, Triple) for statement in statements for term in statement)

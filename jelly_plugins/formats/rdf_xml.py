@@ -1,9 +1,9 @@
 """RDF/XML rewritten for pyoxigraph's parser, and what RDF/XML cannot express.
 
 pyoxigraph's parser reads UTF-8 only, loses text beside comments, instructions and CDATA sections,
-rejects relative bases, expands entities without a bound, and accepts documents that are not
-well-formed. :class:`RdfXmlText` lets expat read a document, and makes of its events an equivalent
-one of elements and text in UTF-8.
+rejects relative bases and entities in single quotes, expands entities without a bound, accepts
+documents that are not well-formed, and reports no line. :class:`RdfXmlText` lets expat read a
+document, and makes of its events an equivalent one of elements and text in UTF-8.
 
 Reference: XML 1.0; RDF 1.1 XML Syntax.
 """
@@ -13,14 +13,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from typing import Any, Final
+from urllib.parse import urljoin
 from xml.parsers import expat
 
 from ..codec.text.lines import LABEL_PART, NAME_START, NOT_IN_IRI, unescaped
 from ..codec.text.ntriples import StandIns, written_label
 from ..errors import JellyError, LimitError, TermError, TextError
 from ..io.chunks import relabelled
-from ..lazy import library
-from .depth import DEPTH, too_deep
+from ..io.sources import CHUNK
+from .reading import DEPTH, NEED_BASE, gathered, too_deep
 from .scans import IRI_BYTES
 
 #: A name of XML without a colon.
@@ -34,25 +35,20 @@ _PARSE_TYPES: Final = frozenset(("Literal", "Resource", "Collection", "Triple"))
 _CHECKED: Final = ("parseType", "nodeID", "bagID")
 _SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*+:")
 _IRI: Final = re.compile(rf"[A-Za-z][A-Za-z0-9+.\-]*+:[^{NOT_IN_IRI}]*+")
-_NOT_IN_IRI: Final = re.compile(f"[{NOT_IN_IRI}]")
-#: What to add to the error of a relative IRI without a base.
-NEED_BASE: Final = ": relative IRIs need a base"
 
 #: Attributes that a tag may have: pyoxigraph compares each of them with all others.
 _ATTRIBUTES: Final = 1 << 12
-#: Bytes of a tag or comment, at most twice as many: expat holds it, and makes all its attributes.
-_TAG: Final = 1 << 24
-#: Characters of an entity, with those that it refers to; and where there are any, bytes of a tag,
-#: and bytes that are parsed at once.
+#: Bytes of a tag or comment, which expat holds, and reads again from its start with each chunk.
+_TAG: Final = 1 << 22
+#: Characters of an entity, with those that it refers to; and where there are any, bytes of a tag.
 _ENTITY: Final = 1 << 10
 _TAG_WITH_ENTITIES: Final = 1 << 16
-_STEP: Final = 1 << 12
 _REFERENCE: Final = re.compile(r"&([^\s;&<#]{1,255}+);")
 #: Bytes of one.
 _LONGEST_REFERENCE: Final = 4 * 255 + 2
 _PREDEFINED: Final = ("amp", "lt", "gt", "quot", "apos")
-#: Characters of the rewritten document, and of the namespaces that XML literals get, and how many
-#: more for each byte of the document.
+#: Bytes of the rewritten document, and of the namespaces that XML literals get, and how many more
+#: for each byte of the document.
 _EXPANDED: Final = 1 << 24
 _EXPANDED_PER_BYTE: Final = 16
 
@@ -63,17 +59,6 @@ _IN_TEXT: Final = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", "\r": "
 _IN_ATTRIBUTE: Final = str.maketrans(
     {"&": "&amp;", "<": "&lt;", '"': "&#34;", "\r": "&#13;", "\n": "&#10;", "\t": "&#9;"}
 )
-
-_TURTLE: Final = "Turtle, or a format like it"
-#: How texts in other syntaxes begin, which are often named ``.owl``, ``.rdf`` or ``.xml``.
-_SYNTAXES: Final = (
-    (re.compile(rb"\s*(Prefix|Ontology|Import)\s*\("), "OWL functional-style syntax"),
-    (re.compile(rb"\s*(Prefix|Ontology|Import):"), "OWL Manchester syntax"),
-    (re.compile(rb"\s*(format-version|ontology):"), "OBO format"),
-    (re.compile(rb"\s*(#|_:|@?(prefix|base)\s|<https?:)", re.IGNORECASE), _TURTLE),
-    (re.compile(rb"\s*[{\[]"), "JSON"),
-)
-_SYNTAX_BYTES: Final = 100
 
 
 class RdfXmlText:
@@ -102,16 +87,16 @@ class RdfXmlText:
         #: Characters of entities and of namespaces, by name.
         self._entities = dict.fromkeys(_PREDEFINED, 1)
         self._declared: dict[str, int] = {}
-        self._expanded = 0
         self._checked: set[str] = set()
-        #: Whether a document type may declare entities that are not read.
+        #: Whether a document type may declare entities that are not read; and the end of the last
+        #: chunk, which a reference may begin in.
         self._is_external = False
-        #: The end of the last chunk, which a reference may begin in.
         self._before = b""
         self._out: list[str] = []
-        self._head = b""
-        self._fed = 0
-        parser = self._parser = expat.ParserCreate("utf-8")
+        self._fed = self._expanded = 0
+        #: What the document begins with.
+        self._opening = b"<"
+        parser = self._parser = expat.ParserCreate()
         parser.buffer_text = True
         parser.ordered_attributes = True
         parser.StartElementHandler = self._start
@@ -124,57 +109,37 @@ class RdfXmlText:
     def chunks(self, document: Iterable[bytes]) -> Iterator[bytes]:
         """The rewritten document, once.
 
-        :param document: in UTF-8, see ``xml``.
+        :param document: in UTF-8, UTF-16, or an encoding of single bytes that it declares.
         :raises TextError: the document is not well-formed, or has something that is not read here.
-        :raises LimitError: elements are nested too deep, a tag has too many attributes, or a
-            namespace or base is too long.
+        :raises LimitError: elements are nested too deep, a tag has too many attributes or is too
+            long, or a namespace or base is.
         """
-        waiting: list[bytes] = []
-        size = token = 0
-        for chunk in document:
-            self._head = (self._head + chunk)[:_SYNTAX_BYTES]
-            waiting.append(chunk)
-            size += len(chunk)
-            # Expat reads a token that has not ended from its start again.
-            if size < token:
-                continue
-            yield from self._parsed(b"".join(waiting), is_last=False)
-            token = self._token()
-            waiting.clear()
-            size = 0
-        yield from self._parsed(b"".join(waiting), is_last=True)
-
-    def _token(self) -> int:
-        """Bytes of the token that has not ended."""
-        return self._fed - max(0, self._parser.CurrentByteIndex)
+        for chunk in gathered(document):
+            if not self._fed:
+                self._opening = chunk.lstrip()[:1] or b"<"
+            for at in range(0, len(chunk), CHUNK):
+                yield from self._parsed(chunk[at : at + CHUNK], is_last=False)
+        yield from self._parsed(b"", is_last=True)
 
     def _parsed(self, data: bytes, *, is_last: bool) -> Iterator[bytes]:
         """The text that some bytes become; before an error, what comes before it."""
-        pos = 0
-        while pos < len(data) or is_last:
-            entities = len(self._entities) > len(_PREDEFINED)
-            # Before the root element, entities may follow.
-            in_steps = entities or not self._declared
-            chunk = data[pos : pos + _STEP] if in_steps else data[pos:]
-            pos += len(chunk)
-            self._fed += len(chunk)
-            failed = self._parse(chunk)
-            if is_last and pos == len(data) and failed is None:
-                is_last = False
-                failed = self._parse(b"", is_last=True)
-            if self._out:
-                text = "".join(self._out)
-                self._out.clear()
-                self._expanded += len(text)
-                yield text.encode()
-            if failed is not None:
-                raise failed
-            self._check_expanded()
-            if self._token() > (_TAG_WITH_ENTITIES if entities else _TAG):
-                where = " in a document with entities" if entities else ""
-                raise LimitError(f"a tag or comment{where} is too long")
+        self._fed += len(data)
+        failed = self._parse(data, is_last=is_last)
+        if self._out:
+            text = "".join(self._out).encode()
+            self._out.clear()
+            self._expanded += len(text)
+            yield text
+        if failed is not None:
+            raise failed
+        self._check_expanded()
+        entities = len(self._entities) > len(_PREDEFINED)
+        token = self._fed - max(0, self._parser.CurrentByteIndex)
+        if token > (_TAG_WITH_ENTITIES if entities else _TAG):
+            where = " in a document with entities" if entities else ""
+            raise LimitError(f"a tag or comment{where} is too long")
 
-    def _parse(self, data: bytes, *, is_last: bool = False) -> JellyError | None:
+    def _parse(self, data: bytes, *, is_last: bool) -> JellyError | None:
         """Let expat call the handlers; return the error, if there is one."""
         parser = self._parser
         try:
@@ -186,16 +151,18 @@ class RdfXmlText:
             if is_last:
                 has_root = self._bases or message != expat.errors.XML_ERROR_NO_ELEMENTS
                 message = f"the document {'is truncated' if has_root else 'has no root element'}"
+            if self._opening not in b"<\xfe\xff\x00":
+                message += "; this is another syntax than RDF/XML, which begins with <"
             failed = TextError(f"malformed XML: {message}")
-            syntaxes = (name for pattern, name in _SYNTAXES if pattern.match(self._head))
-            if not self._declared and (syntax := next(syntaxes, None)):
-                failed = TextError(f"this is not RDF/XML but {syntax}")
             failed.line, failed.column = self._line + error.lineno - 1, error.offset + 1
             return failed
         except JellyError as error:
             if isinstance(error, TextError):
                 error.line = self._line + parser.CurrentLineNumber - 1
             return error
+        except (LookupError, ValueError) as error:
+            # From Python's codecs, which expat asks for what it does not know.
+            return TextError(f"the declared encoding is not supported: {error}", line=self._line)
         return None
 
     def _check_expanded(self) -> None:
@@ -211,7 +178,8 @@ class RdfXmlText:
     def _check_references(self, data: bytes) -> None:
         """Check references to entities, which expat leaves out if they may be declared in an
         external document type."""
-        data = self._before + data
+        # ASCII characters of UTF-16 have zeros.
+        data = self._before + data.replace(b"\0", b"")
         self._before = data[-_LONGEST_REFERENCE:]
         for name in _REFERENCE.findall(data.decode(errors="replace")):
             if name not in self._entities:
@@ -255,10 +223,13 @@ class RdfXmlText:
                 self._declare(key[6:], value)
         tag = f"<{name}"
         for key, value in zip(names, values, strict=True):
-            if key in self._checked or key == "xml:base":
+            if key in self._checked:
                 value = self._attribute(key, value)
-                if not value:
+            elif key == "xml:base":
+                self._base = self._resolved(value)
+                if self._base is None:
                     continue
+                value = self._base
             if _HAS_ATTRIBUTE_ESCAPES(value):
                 value = value.translate(_IN_ATTRIBUTE)
             tag += f' {key}="{value}"'
@@ -273,9 +244,7 @@ class RdfXmlText:
             self.namespaces[prefix] = iri
 
     def _attribute(self, key: str, value: str) -> str:
-        """The value of an attribute that is checked; empty if the attribute is left out."""
-        if key == "xml:base":
-            return self._new_base(value)
+        """The value of an attribute of RDF."""
         name = key.rpartition(":")[2]
         if name == "bagID":
             raise TextError("rdf:bagID is not part of RDF 1.1")
@@ -290,37 +259,22 @@ class RdfXmlText:
             self._check_expanded()
         return value
 
-    def _new_base(self, reference: str) -> str:
+    def _resolved(self, reference: str) -> str | None:
         """The base of an element with an attribute ``xml:base``."""
-        if _SCHEME.match(reference):
-            self._base = reference
-        elif self._base is not None:
-            self._base = _resolved(reference, self._base)
-        elif reference:
-            raise TextError(f"the xml:base {reference!r} is relative{NEED_BASE}")
-        _check_length(self._base or "")
-        return self._base or ""
+        if not reference:
+            return self._base
+        base = reference
+        if not _SCHEME.match(reference):
+            base = urljoin(self._base or "", reference)
+            if not _SCHEME.match(base):
+                raise TextError(f"the xml:base {reference!r} is relative{NEED_BASE}")
+        _check_length(base)
+        return base
 
 
 def _check_length(iri: str) -> None:
     if len(iri) > IRI_BYTES:
         raise LimitError(f"a namespace or base has more than {IRI_BYTES} characters")
-
-
-def _resolved(reference: str, base: str) -> str:
-    """Resolve a relative IRI.
-
-    :raises TextError: the result or the base is not an absolute IRI.
-    """
-    pyoxigraph = library("pyoxigraph", "this format", "oxigraph")
-    escaped = _NOT_IN_IRI.sub(lambda found: f"\\u{ord(found[0]):04X}", reference)
-    text = f"<{escaped}> <x:p> <x:o> ."
-    try:
-        (statement,) = pyoxigraph.parse(text, format=pyoxigraph.RdfFormat.TURTLE, base_iri=base)
-    except (SyntaxError, ValueError) as error:
-        message = f"the IRI {reference!r} cannot be resolved against {base!r}: {error}"
-        raise TextError(message) from None
-    return str(statement.subject.value)
 
 
 # Writing

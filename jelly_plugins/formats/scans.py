@@ -7,7 +7,7 @@ names however long their prefix or the base is. That of JSON-LD takes time that 
 square of the depth, copies all terms for each context, and holds objects as a whole.
 
 The module is written in Cython's pure Python mode: setup.py compiles it as ``formats._scans``, and
-it runs uncompiled, too; ``formats.depth`` chooses. Every read of ``buf`` is before the end of the
+it runs uncompiled, too; ``formats.reading`` chooses. Every read of ``buf`` is before the end of the
 bytes that ``scan`` holds.
 
 Reference: JSON-LD 1.1 Processing Algorithms and API, section "Data Round Tripping".
@@ -72,10 +72,9 @@ _TOKEN_BYTES = cython.declare(cython.Py_ssize_t, 3)
 #: The key of a context.
 _KEY = cython.declare(bytes, b'"@context"')
 _KEY_BYTES = cython.declare(cython.Py_ssize_t, 10)
-#: Longer numbers are not checked.
+#: Longer numbers are not checked, nor are shorter integers.
 _NUMBER_BYTES = cython.declare(cython.Py_ssize_t, 1 << 10)
-#: A number, with an exponent that Python's decimals have.
-_NUMBER: Final = re.compile(rb"[0-9]++(?:\.[0-9]++)?+(?:[eE][+\-]?0*[0-9]{1,6})?+")
+_INTEGER_BYTES = cython.declare(cython.Py_ssize_t, 20)
 #: The order of magnitude of the integers that are misread.
 _MAGNITUDE: Final = 20
 
@@ -381,12 +380,14 @@ class JsonScan:
 
 
 def _check_number(number: bytes) -> None:
-    if len(number) <= _MAGNITUDE and b"e" not in number and b"E" not in number:
+    if len(number) <= _INTEGER_BYTES and b"e" not in number and b"E" not in number:
         return
-    if not _NUMBER.fullmatch(number):
+    try:
+        magnitude = Decimal(number.decode()).adjusted()
+    except ArithmeticError:
+        # The parser reports it, or reads it.
         return
-    value = Decimal(number.decode())
-    if value.adjusted() == _MAGNITUDE and value == value.to_integral_value():
+    if magnitude == _MAGNITUDE:
         raise TextError(
             f"the number {number.decode()} cannot be read as an integer: "
             'use {"@value": "…", "@type": "http://www.w3.org/2001/XMLSchema#integer"}'

@@ -23,13 +23,15 @@ from ..codec.common.options import FLAGS, TABLES
 from ..codec.rdf.options import GROUPED
 from ..codec.text.ntriples import Dialect, Notation
 from ..errors import OptionsError
-from ..io.names import Format, FormatName, format_named, format_of
-from ..io.progress import Progress, Steps
-from ..io.sources import Source
+from ..io.sources import Format, FormatName, Source, format_named, format_of
+from ..io.streams import Progress, Steps
 from ..notebook import Shown
-from .contexts import Contexts
 
 Preset: TypeAlias = TypingLiteral["big", "small"]
+
+#: Where contexts of JSON-LD come from: documents or contexts by IRI, parsed or as bytes of JSON, or
+#: a function that gives one for an IRI.
+Contexts: TypeAlias = Mapping[str, Any] | Callable[[str], Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -299,7 +301,7 @@ class Conversion(Shown):
 class Counter:
     """Counts what is converted.
 
-    :param progress: see :class:`~jelly_plugins.io.progress.Steps`.
+    :param progress: see :class:`~jelly_plugins.io.streams.Steps`.
     :ivar statements: number of statements so far.
     :ivar frames: number of frames of Jelly that were written.
     """

@@ -68,15 +68,53 @@ from ..errors import (
     WireError,
 )
 from ..notebook import table
-from .names import check_jelly_name
-from .progress import Progress, Steps
-from .sinks import Counted, Destination, open_output
+from .sinks import Counted, Destination, check_jelly_name, open_output
 from .sources import Closing, Input, Source
 
 #: Maximum number of statements passed to the encoder at once.
 BATCH: Final = 1024
 
 GENERIC: Final[TermFactory[Any]] = GenericFactory()
+
+#: Called with the number of statements since the last call, of a patch log with that of operations,
+#: of a message log with that of messages: as ``tqdm.update`` and rich's ``Progress.advance``.
+Progress: TypeAlias = Callable[[int], object]
+
+#: Statements between two calls.
+STATEMENTS: Final = 10_000
+
+
+class Steps:
+    """Calls a callback as a number grows; without one, only the comparison is left.
+
+    >>> steps = Steps(lambda number: print(number))
+    >>> for total in (6000, 12_000, 18_000):
+    ...     steps.reach(total)
+    12000
+    >>> steps.end(18_000)
+    6000
+    """
+
+    def __init__(self, progress: Progress | None) -> None:
+        self._progress = progress
+        self._reported = 0
+        self._due: float = STATEMENTS if progress is not None else float("inf")
+
+    def reach(self, total: int) -> None:
+        """Call it if there are many statements since the last call.
+
+        :param total: number of statements so far.
+        """
+        if total >= self._due:
+            self._due = total + STATEMENTS
+            self.end(total)
+
+    def end(self, total: int) -> None:
+        """Call it in any case, as at the end."""
+        if self._progress is not None:
+            reported, self._reported = self._reported, total
+            self._progress(total - reported)
+
 
 #: Bytes at the start of a source that are kept to distinguish text from Jelly.
 _OPENING: Final = 1024

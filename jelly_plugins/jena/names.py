@@ -6,7 +6,7 @@ from enum import StrEnum
 from typing import Final
 
 from ..codec.common.detection import StreamKind, jena_kind_of
-from ..io.sinks import ending_of
+from ..io.sources import ending_of
 
 #: Bytes at the start of a source from which its encoding is detected.
 DETECTION_BYTES: Final = 16

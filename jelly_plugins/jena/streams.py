@@ -30,10 +30,9 @@ from ..codec.text.lines import unescaped
 from ..codec.text.ntriples import LineParser, read_label
 from ..errors import JellyError, SourceError
 from ..io.chunks import Chunk, ChunkReader, reject_relative
-from ..io.progress import Progress, Steps
 from ..io.sinks import Destination, Writable, open_output
 from ..io.sources import CHUNK, Closing, Input, Source, name_of
-from ..io.streams import BATCH, GENERIC
+from ..io.streams import BATCH, GENERIC, Progress, Steps
 from .names import DETECTION_BYTES, JenaFormat, detect, format_named, format_of
 
 if TYPE_CHECKING:

@@ -34,11 +34,9 @@ from ..formats.jelly_text import text_output
 from ..formats.settings import ConversionSettings, Counter, Job
 from ..formats.table import FORMATS
 from ..io.chunks import Chunk, ChunkReader, in_thread
-from ..io.names import Format, FormatName, format_named, format_of
-from ..io.progress import Progress
 from ..io.sinks import Destination, is_replaceable, open_output
-from ..io.sources import name_of, rewinder
-from ..io.streams import BATCH, with_options, write_delimited, write_jelly
+from ..io.sources import Format, FormatName, format_named, format_of, name_of, rewinder
+from ..io.streams import BATCH, Progress, with_options, write_delimited, write_jelly
 from ..reserved import BOOKKEEPING_TEXT
 from .patches.bookkeeping import BOOKKEEPING, check_recorded
 from .terms import DEFAULT_GRAPH, GraphName, check_graph, check_store, describe

@@ -18,8 +18,7 @@ from ..codec.text.forms import TEXTS, XSD, is_canonical
 from ..errors import TermError
 from ..formats.settings import ConversionSettings
 from ..formats.table import read_statements
-from ..io.names import Format, format_of
-from ..io.sources import Source, is_source
+from ..io.sources import Format, Source, format_of, is_source
 from ..io.streams import read
 from .model import (
     BEGIN,

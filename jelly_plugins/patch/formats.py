@@ -8,7 +8,7 @@ from typing import Final, Literal
 
 from ..codec import PatchOptions, PatchStatementType, PatchStreamType
 from ..errors import OptionsError
-from ..io.sinks import ending_of
+from ..io.sources import ending_of
 
 
 class PatchFormat(StrEnum):

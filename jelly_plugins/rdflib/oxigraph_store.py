@@ -10,8 +10,7 @@ from rdflib.term import BNode
 
 from ..backends import get_backend
 from ..errors import TermError
-from ..io.names import check_jelly_name
-from ..io.sinks import Destination
+from ..io.sinks import Destination, check_jelly_name
 from ..io.sources import Source
 from ..patch.replay.settings import lock_of
 from .memory import overridden

@@ -28,7 +28,6 @@ from ..backends import BlankNodes
 from ..codec import DEFAULT_LIMITS, AnyFrame, Decoder, Limits
 from ..errors import JellyError, SourceError, TermError
 from ..formats.jelly import encoded, options_for
-from ..formats.reading import ChunkFile
 from ..formats.settings import (
     DEFAULT_LOAD,
     Given,
@@ -38,11 +37,9 @@ from ..formats.settings import (
     OptionChanges,
 )
 from ..formats.table import open_reader
-from ..io.chunks import ChunkReader
-from ..io.names import Format, FormatName
-from ..io.progress import Progress, Steps
-from ..io.sources import CHUNK, Source
-from ..io.streams import AnyFrameReader, FrameReader
+from ..io.chunks import ChunkFile, ChunkReader
+from ..io.sources import CHUNK, Format, FormatName, Source
+from ..io.streams import AnyFrameReader, FrameReader, Progress, Steps
 from ..reserved import reject_graph
 from . import oxigraph_store
 from .memory import add_statements, overridden, writable

@@ -23,10 +23,10 @@ from ..codec import (
     StreamOptions,
 )
 from ..errors import JellyError, StatementError
-from ..io.progress import Progress
 from ..io.sinks import Counted, Destination
 from ..io.sources import Source
 from ..io.streams import (
+    Progress,
     WriteOptions,
     WriteSettings,
     encode,

@@ -28,10 +28,9 @@ from rdflib.term import Literal, URIRef
 from ..codec import DEFAULT_GRAPH, Encoder, LogicalType, PhysicalType, StreamOptions
 from ..codec.rdf.options import GROUPED
 from ..errors import OptionsError, TermError
-from ..io.names import did_you_mean
-from ..io.progress import Steps
 from ..io.sinks import Destination, compressed, compression_of
-from ..io.streams import BATCH, StreamWriteOptions, WriteSettings, write_delimited
+from ..io.sources import did_you_mean
+from ..io.streams import BATCH, Steps, StreamWriteOptions, WriteSettings, write_delimited
 from ..reserved import is_reserved
 from . import oxigraph_store
 from .memory import batches_by_subject

@@ -15,7 +15,7 @@ from typing import Any, Final
 from ..codec import Limits
 from ..codec.common.limits import over
 from ..errors import JellyError, LimitError, TextError
-from ..formats.depth import DEPTH, too_deep
+from ..formats.reading import DEPTH, too_deep
 from ..io.sources import without_mark
 from ..lazy import library
 from .terms import Row, TextFormat, check_count

@@ -16,7 +16,7 @@ from pyoxigraph import Literal, NamedNode, Quad, Store
 
 from jelly_plugins import Iri, StreamOptions, Triple, read, write
 from jelly_plugins.formats.table import read_statements
-from jelly_plugins.io.names import Format
+from jelly_plugins.io.sources import Format
 from jelly_plugins.patch import BEGIN, COMMIT, Patch, add, write_patches
 from jelly_plugins.reserved import BOOKKEEPING_IRI
 from jelly_plugins.tools.compare import compare_datasets

@@ -36,7 +36,7 @@ from jelly_plugins import (
 )
 from jelly_plugins.formats.settings import ConversionSettings, Frames, OptionChanges
 from jelly_plugins.formats.table import read_statements
-from jelly_plugins.io.names import Format
+from jelly_plugins.io.sources import Format
 from jelly_plugins.io.streams import write_bytes
 
 from ..conversions import converted as made

@@ -30,7 +30,7 @@ from jelly_plugins import (
 from jelly_plugins.errors import TextError
 from jelly_plugins.formats.convert import convert
 from jelly_plugins.formats.settings import Conversion, ConversionSettings, Frames, OptionChanges
-from jelly_plugins.io.names import Format
+from jelly_plugins.io.sources import Format
 from jelly_plugins.io.streams import write_bytes
 from jelly_plugins.rdflib import load as rdflib_load
 

@@ -13,7 +13,7 @@ import pytest
 from jelly_plugins import Limits, convert
 from jelly_plugins.errors import JellyError, LimitError, TextError
 from jelly_plugins.formats import scans
-from jelly_plugins.formats.depth import (
+from jelly_plugins.formats.reading import (
     DEPTH,
     JsonScan,
     TurtleScan,

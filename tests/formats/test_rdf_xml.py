@@ -17,7 +17,7 @@ from jelly_plugins.errors import LimitError, TextError
 from jelly_plugins.formats.rdf_xml import RdfXmlText
 from jelly_plugins.formats.settings import ConversionSettings
 from jelly_plugins.formats.table import read_statements
-from jelly_plugins.io.names import Format
+from jelly_plugins.io.sources import Format
 
 from ..codec.input_kinds import Trickle
 
@@ -90,29 +90,33 @@ def test_white_space_in_attributes(size: int) -> None:
         ("iso-8859-15", "ISO-8859-15"),
         ("cp1252", "windows-1252"),
         ("ascii", "US-ASCII"),
-        ("gb18030", "GB18030"),
+        ("koi8-r", "KOI8-R"),
         ("utf-8", "UTF-8"),
         ("utf-8-sig", "UTF-8"),
     ],
 )
 def test_encodings(encoding: str, name: str, size: int) -> None:
-    word = "cafe" if encoding == "ascii" else "café"
+    word = {"ascii": "cafe", "koi8-r": "кафе"}.get(encoding, "café")
     before = f'<?xml version="1.0" encoding="{name}"?>\n'
     text = document(f'<e:p xml:lang="fr">{word}</e:p>' * 500, before=before)
     assert objects(text.encode(encoding), size=size) == [Literal(word, "fr")] * 500
 
 
 def test_encodings_that_are_rejected() -> None:
-    for name in ("rot13", "utf-7", "utf-16", "idna", "unicode_escape", "hex", "none-such"):
+    for name in ("rot13", "utf-7", "idna", "hex", "gb18030"):
         before = f'<?xml version="1.0" encoding="{name}"?>'
-        with pytest.raises(TextError, match=r"the declared encoding .* is unknown"):
+        with pytest.raises(TextError, match=r"the declared encoding is not supported"):
+            objects(document("<e:p>x</e:p>", before=before))
+    for name in ("utf-16", "none-such"):
+        before = f'<?xml version="1.0" encoding="{name}"?>'
+        with pytest.raises(TextError, match=r"encoding"):
             objects(document("<e:p>x</e:p>", before=before))
     before = '<?xml version="1.0" encoding="ascii"?>'
-    with pytest.raises(TextError, match="not valid in its encoding, ascii"):
+    with pytest.raises(TextError, match="malformed XML: not well-formed"):
         objects(document("<e:p>é</e:p>", before=before))
     with pytest.raises(TextError, match="malformed XML"):
         objects(document("<e:p>é</e:p>").encode("latin-1"))
-    with pytest.raises(TextError, match="not valid in its encoding, utf-16"):
+    with pytest.raises(TextError, match="malformed XML"):
         objects(document("<e:p>é</e:p>").encode("utf-16")[:-1])
 
 
@@ -150,7 +154,7 @@ def test_a_base_of_the_root_element() -> None:
         objects(text)
     with pytest.raises(TextError, match=r"relative IRIs need a base$"):
         objects(text.replace('"c/"', '""'))
-    with pytest.raises(TextError, match="cannot be resolved against"):
+    with pytest.raises(TextError, match=r"rejects the IRI 'http://b/c {'"):
         objects(text.replace('"c/"', '"c {"'), "http://b/")
 
 
@@ -280,13 +284,10 @@ def test_documents_that_are_malformed(text: str, size: int) -> None:
     [
         (document("<e:p r:bagID='x'>y</e:p>"), "rdf:bagID is not part of RDF 1.1"),
         (document("<e:p r:parseType='x'>y</e:p>"), "parseType"),
-        ("Prefix(:=<http://e/>)\nOntology(<urn:o>)", "OWL functional-style syntax"),
-        ("Prefix: e: <http://e/>\nOntology: <urn:o>", "OWL Manchester syntax"),
-        ("@prefix e: <http://e/> .", "Turtle"),
-        ("\n# a\n@prefix e: <http://e/> .", "Turtle"),
-        ("<http://e/s> <http://e/p> <http://e/o> .", "Turtle"),
-        ("format-version: 1.2\n", "OBO format"),
-        ('{"@id": "urn:s"}', "JSON"),
+        ("Prefix(:=<http://e/>)\nOntology(<urn:o>)", "this is another syntax than RDF/XML"),
+        ("\n# a\n@prefix e: <http://e/> .", "this is another syntax than RDF/XML"),
+        ('{"@id": "urn:s"}', "this is another syntax than RDF/XML"),
+        ("<http://e/s> <http://e/p> <http://e/o> .", "malformed XML"),
     ],
 )
 def test_documents_that_are_rejected(text: str, message: str, size: int) -> None:

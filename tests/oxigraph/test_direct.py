@@ -10,10 +10,10 @@ import pyoxigraph as ox
 import pytest
 
 from jelly_plugins import JellyError, LimitError, SourceError, TermError, TextError
-from jelly_plugins.formats.depth import DEPTH
+from jelly_plugins.formats.reading import DEPTH
 from jelly_plugins.io.streams import write_bytes
 from jelly_plugins.oxigraph import BOOKKEEPING, load
-from jelly_plugins.oxigraph import direct_text as direct
+from jelly_plugins.oxigraph import loading as direct
 
 from .support import O, P, S, Triple, contents
 

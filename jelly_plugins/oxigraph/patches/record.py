@@ -33,8 +33,7 @@ from ...patch.replay.positions import Position
 from ...patch.replay.replay import Replayed, replay_log
 from ...patch.replay.settings import ReplaySettings, lock_of
 from ...reserved import BOOKKEEPING_IRI, reject_graph
-from ..plain_text import check_terms, plain_text
-from ..rows import Row, RowFactory, row_of
+from ..rows import Row, RowFactory, check_terms, plain_text, row_of
 from ..terms import DEFAULT_GRAPH, GraphName, check_store, describe_directed
 from .bookkeeping import (
     BOOKKEEPING,

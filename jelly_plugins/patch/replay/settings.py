@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol, TypedDict
 from ...codec import DEFAULT_LIMITS, BlankNode, Iri, Limits, Literal, Term
 from ...codec.text.ntriples import term_text
 from ...errors import ChainError, OptionsError
-from ...io.progress import Progress
+from ...io.streams import Progress
 
 if TYPE_CHECKING:
     from .positions import Position
