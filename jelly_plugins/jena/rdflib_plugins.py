@@ -19,8 +19,7 @@ from ..rdflib.writing import (
     parts_of,
 )
 from .names import JenaFormat
-from .streams import declared, format_for
-from .terms import RowWriter
+from .streams import RowWriter, declared, format_for
 
 
 def dump(
@@ -52,7 +51,7 @@ def dump(
     lines = TextDecoder(limits=limits)
     kind = PhysicalType.QUADS if isinstance(graph, ConjunctiveGraph) else PhysicalType.TRIPLES
     with open_output(dst) as out:
-        out.write(declared(writer, prefixes, None))
+        out.write(declared(writer, prefixes))
         settings = WriteSettings(limits=limits)
         for frame in encode_graph(parts_of(graph), StreamOptions.flat(kind), settings):
             out.write(writer.add_lines(b"".join(lines.decode(frame))))

@@ -145,7 +145,6 @@ def statements_of(source: Statements, *, base: str | None = None) -> Iterator[An
     :param base: IRI that relative ones in a file are resolved against; without it they are
         rejected.
     :return: triples or quads; in generic terms unless they were given as they are.
-    :raises JellyError: the source cannot be read.
     """
     if is_source(source):
         form = format_of(source) or Format.JELLY
@@ -214,7 +213,6 @@ def canonical(statements: Iterable[Any]) -> Iterator[Any]:
     """Give canonical labels to the blank nodes of statements, which may change their order.
 
     :param statements: in generic terms.
-    :raises LimitError: the blank nodes are too symmetric.
     """
     held = []
     for statement in statements:

@@ -44,7 +44,7 @@ from ..reserved import reject_graph
 from . import oxigraph_store
 from .memory import add_statements, overridden, writable
 from .namespaces import DeclaredNamespaces
-from .patches.stores import check_recorded
+from .patches.journal import check_recorded
 from .terms import RdflibFactory, default_graph, reject_no_graph
 
 #: What an IRI cannot have and a file's name can.

@@ -101,8 +101,8 @@ def test_prefixes_as_jena_writes_them(jvm: Jvm, tmp_path: Path) -> None:
         jvm("rdf", text, theirs)
         with JenaReader(theirs) as batches:
             found = [statement for batch in batches for statement in batch.statements]
-            prefixes, base = batches.prefixes, batches.base
-        write_rows(found, ours, prefixes=prefixes, base=base)
+            prefixes = batches.prefixes
+        write_rows(found, ours, namespaces=prefixes)
         if each is JenaFormat.THRIFT:
             assert prefixes == {"e": "http://e/", "x": "http://x#"}
             assert ours.read_bytes() == theirs.read_bytes()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import sys
 import weakref
 from itertools import chain, groupby
 from operator import itemgetter
@@ -216,8 +217,8 @@ def test_the_garbage_collector_visits_few_dictionaries_and_still_frees_a_graph()
     before = len(gc.get_objects())
     graph = parse(Graph(), data)
     gc.collect()
-    # Three for each triple, if rdflib had added them.
-    assert len(gc.get_objects()) - before < 500
+    # Three for each triple, if rdflib had added them. Python 3.14 tracks every dictionary.
+    assert sys.version_info >= (3, 14) or len(gc.get_objects()) - before < 500
     store: Any = graph.store
     subject = URIRef("urn:s1")
     # A formula holds the store.

@@ -47,6 +47,7 @@ from .support import (
     EX,
     GRAPHS,
     QUADS,
+    TRIPLE,
     G,
     O,
     P,
@@ -63,7 +64,6 @@ from .support import (
 
 pytestmark = pytest.mark.filterwarnings("ignore:Dataset.default_context:DeprecationWarning")
 
-TRIPLE = (URIRef(EX + "s"), URIRef(EX + "p"), URIRef(EX + "o"))
 ONE = jelly([Triple(S, P, O)])
 KINDS = {"Graph": Graph, "Dataset": Dataset, "ConjunctiveGraph": conjunctive_graph}
 

@@ -15,6 +15,7 @@ cdef enum Status:
     NEEDS_VALIDATION
     AT_EMPTY_GRAPH
     AT_HEADER
+    AT_BARE_ROW
     # Reading ends at these stops.
     AT_FRAME_END
     REJECTED
@@ -71,7 +72,7 @@ cdef uint64_t NEVER_USED = <uint64_t> -1
 
 cdef struct Planned:
     Event event
-    # In patches, the row's kind.
+    # The kind of the row, and its number in the frame.
     int kind
     uint64_t row
     # Not owned. A graph event has its name in the last one.
@@ -120,6 +121,7 @@ cdef struct Reader:
     # Rows of the format, and the state after each row: FIELD_NUMBERS for each state before it.
     const int8_t *row_fields
     const int8_t *next_states
+    bint is_patch
     # Number of terms of a statement passed to the factory, and positions that a row must set.
     int width
     int required
@@ -166,7 +168,6 @@ cdef struct Reader:
     const uint8_t *row
     uint64_t row_number
     bint in_row
-    # In patches, the row's kind.
     int row_kind
     uint64_t row_prefix_id
     uint64_t row_name_id
@@ -900,6 +901,7 @@ cdef bint read_statement(Reader *reader, const uint8_t *pos, const uint8_t *end)
         return fail(reader, REJECTED)
     if reader.validated and (given or not reader.has_before) and not is_rdf_1_2(reader):
         return fail(reader, NOT_RDF_1_2)
+    planned.kind = reader.row_kind
     planned.row = reader.row_number
     if given or not reader.has_before:
         planned.event = STATEMENT
@@ -917,9 +919,10 @@ cdef bint read_statement(Reader *reader, const uint8_t *pos, const uint8_t *end)
     return True
 
 
-cdef void plan_graph(Reader *reader, Event event) noexcept nogil:
+cdef void plan_event(Reader *reader, Event event) noexcept nogil:
     cdef Planned *planned = &reader.plan[reader.planned]
     planned.event = event
+    planned.kind = reader.row_kind
     planned.row = reader.row_number
     planned.terms[3] = reader.graph
     reader.planned += 1
@@ -945,32 +948,48 @@ cdef bint start_graph(Reader *reader, const uint8_t *pos, const uint8_t *end) no
     reader.graph_is_empty = True
     if reader.validated and graph.kind == LITERAL:
         return fail(reader, NOT_A_GRAPH)
-    plan_graph(reader, GRAPH_START)
+    plan_event(reader, GRAPH_START)
     return True
 
 
 cdef bint read_namespace(Reader *reader, const uint8_t *pos, const uint8_t *end) noexcept nogil:
-    """Read a namespace declaration into `namespace_name` and `namespace_iri`."""
+    """Read a namespace declaration, or an RdfPatchNamespace, into `namespace_name` and
+    `namespace_iri`, which is NULL if a patch's row has none.
+    """
     cdef Fields walk
+    cdef Slice iri = Slice(NULL, 0)
+    cdef Field graph
     cdef int found
-    if not reader.has_namespaces:
-        return fail(reader, REJECTED)
-    open_fields(&walk, pos, end, NAMESPACE_FIELDS)
-    found = next_field(&walk)
+    graph.number = 0
     reader.namespace_name = Slice(NULL, 0)
+    if reader.is_patch:
+        open_fields(&walk, pos, end, PATCH_NAMESPACE_FIELDS)
+    else:
+        open_fields(&walk, pos, end, NAMESPACE_FIELDS)
+    found = next_field(&walk)
     while found > 0:
         if walk.field.number == 1:
             reader.namespace_name = Slice(walk.field.start, walk.field.stop - walk.field.start)
             if text_length(reader, reader.namespace_name) < 0:
                 return False
+        elif walk.field.number == 2:
+            iri = Slice(walk.field.start, walk.field.stop - walk.field.start)
+        elif graph.number:
+            return fail(reader, REJECTED)
         else:
-            reader.namespace_iri = read_iri(reader, walk.field.start, walk.field.stop)
-            if reader.namespace_iri == NULL:
-                return False
+            graph = walk.field
         found = next_field(&walk)
-    if found < 0 or reader.namespace_iri == NULL:
+    if found < 0 or not reader.has_namespaces:
         return fail(reader, REJECTED)
-    return True
+    # The IRI is read before the graph, whatever their order on the wire.
+    if iri.bytes != NULL:
+        reader.namespace_iri = read_iri(reader, iri.bytes, iri.bytes + iri.size)
+        if reader.namespace_iri == NULL:
+            return False
+    elif reader.row_kind != PATCH_NAMESPACE_DELETE or not reader.is_patch:
+        return fail(reader, REJECTED)
+    reader.status = AT_NAMESPACE
+    return not reader.is_patch or read_namespace_graph(reader, &graph)
 
 
 # Rows
@@ -1015,13 +1034,18 @@ cdef Status read_row(Reader *reader) noexcept nogil:
     """Read the field of the frame at `pos`, usually a row."""
     cdef Field field
     cdef int row = 0
+    cdef bint read
     cdef Status status = open_row_at(reader, &field, &row)
     if status != READ:
         return status
-    if not read_row_body(reader, row, field.start, field.stop):
-        return reader.status
-    reader.state = state_after(reader, row)
-    return AT_NAMESPACE if row == ROW_NAMESPACE else READ
+    reader.row_kind = row
+    if reader.is_patch:
+        read = read_patch_row_body(reader, row, field.start, field.stop)
+    else:
+        read = read_row_body(reader, row, field.start, field.stop)
+    if read:
+        reader.state = state_after(reader, row)
+    return reader.status
 
 
 cdef inline int state_after(Reader *reader, int row) noexcept nogil:
@@ -1098,7 +1122,9 @@ cdef int find_long_row(Field *field, const int8_t *rows) noexcept nogil:
 
 cdef bint read_row_body(Reader *reader, int row, const uint8_t *start,
                         const uint8_t *stop) noexcept nogil:
-    """Process a row other than options; False if it is rejected."""
+    """Process a row other than options, and set `status` if reading stops after it; False if it is
+    rejected.
+    """
     if row == ROW_TRIPLE or row == ROW_QUAD:
         return read_statement(reader, start, stop)
     if row == ROW_NAME:
@@ -1117,7 +1143,7 @@ cdef bint read_row_body(Reader *reader, int row, const uint8_t *start,
     if not is_empty_message(reader, start, stop):
         return False
     if reader.graph_is_empty:
-        plan_graph(reader, EMPTY_GRAPH)
+        plan_event(reader, EMPTY_GRAPH)
         reader.graph_is_empty = False
     return True
 

@@ -8,16 +8,11 @@ cdef class PatchColumnDecoder(GatheringDecoder):
     """See :class:`jelly_plugins.codec.patch.columns.PatchColumnDecoder`; this is its compiled form.
     """
 
-    cdef Buffer adds
     cdef object factory
-    cdef object reference
-    cdef list others
     # Frame and row of the start of the last transaction.
     cdef object begin
-    # Number of the rows above that are kept if the frame is rejected.
-    cdef Py_ssize_t kept_others
-    # Whether all rows of the frame are in the batches.
-    cdef bint gathered_all
+    # Whether the frame has ended, and its last rows may not be in a batch yet.
+    cdef bint ended
 
     def __cinit__(self, notation=ntriples.Notation.RDF_1_2, *, validator=None,
                   limits=DEFAULT_LIMITS, batch_rows=reference_columns.DEFAULT_BATCH_ROWS,
@@ -29,13 +24,8 @@ cdef class PatchColumnDecoder(GatheringDecoder):
         )
         self.validator = validator
         self.reader.validated = self.reader.validator_writes = validator is not None
-        self.reader.row_fields = PATCH_ROW_FIELDS
-        self.reader.next_states = &NEXT_PATCH_STATE[0][0]
+        set_patch(&self.reader)
         self.begin = (0, 0)
-        self.others = []
-
-    def __dealloc__(self):
-        release(&self.adds)
 
     @property
     def inside_patch(self):
@@ -52,12 +42,6 @@ cdef class PatchColumnDecoder(GatheringDecoder):
         """Accepted deviations from the specification; see the reference."""
         return self.reference.deviations
 
-    def flush(self):
-        """Return the rows collected so far as one batch, or none."""
-        if self.busy:
-            raise OrderError("another thread is using the decoder")
-        return [self._batch()] if self.gathered.rows or self.others else []
-
     def finish(self):
         """Mark the end of the stream; see the reference."""
         for operation in self._placed_reference().finish():
@@ -73,61 +57,45 @@ cdef class PatchColumnDecoder(GatheringDecoder):
     cdef int _note(self, operation) except -1:
         """Add a row that is not an operation on a statement."""
         self.others.append((self.gathered.rows, operation))
+        self.gathered.others += 1
         return 0
 
     # Methods of a decoder of chunks.
 
     cdef int _begun(self) except -1:
         self.frame = PatchFrame(self.next_frame, size=self.frame.size)
-        keep_rows(&self.gathered)
-        self.kept_others = len(self.others)
-        return 0
+        self.ended = False
+        return GatheringDecoder._begun(self)
 
-    cdef int _broken(self) except -1:
-        give_up_rows(&self.gathered)
-        del self.others[self.kept_others:]
-        return 0
+    cdef object _factory(self):
+        return self.factory
 
-    cdef object _chunk(self):
-        cdef Reader *reader = &self.reader
-        cdef Status status
-        while True:
-            self._gather()
-            if self._is_full():
-                return self._batch()
-            if self.gathered_all:
-                self.gathered_all = False
-                self.frame.rows = reader.rows
-                self.last_frame = self.frame
-                self.frame = None
-                self.next_frame += 1
-                return None
-            status = self._plan_more()
-            if status == READ:
-                continue
-            if status == AT_OPTIONS:
-                self.options = read_patch_options(
-                    reader, self.reference, self.data, self.options, self.frame.operations
-                )
-                self._take_noted()
-            elif status == AT_FRAME_FIELD:
-                read_frame_field(self.reference, reader, self.data, self.frame)
-            elif status == AT_NAMESPACE:
-                self._take_namespace()
-            elif status == AT_HEADER:
-                self._take_header()
-            elif status == AT_FRAME_END:
-                # An error at a frame's end has no row.
-                reader.in_row = False
-                self._placed_reference().end_frame(self.frame)
-                reader.state = self.reference.state
-                self._take_noted()
-                self.gathered_all = True
-            elif status == NOT_RDF_1_2:
-                reject_statement(reader, self.validator)
-            else:
-                raise rejection(reader, status, self.options, self.limits, self.factory,
-                                reference_patch_decoder.PatchDecoder)
+    cdef int _take_options(self) except -1:
+        self.options = read_patch_options(
+            &self.reader, self.reference, self.data, self.options, self.frame.operations
+        )
+        return self._take_noted()
+
+    cdef int _stopped(self, Status status) except -1:
+        cdef Planned *planned
+        if status == AT_HEADER:
+            return self._take_header()
+        if status != AT_BARE_ROW:
+            return ChunkDecoder._stopped(self, status)
+        planned = &self.reader.plan[self.gathered.next - 1]
+        if planned.kind == PATCH_START:
+            self.begin = (self.next_frame, planned.row)
+        return self._note(BARE_ROWS[planned.kind])
+
+    cdef object _take(self, bint at_frame_end):
+        if at_frame_end and not self.ended:
+            # An error at a frame's end has no row.
+            self.reader.in_row = False
+            self._placed_reference().end_frame(self.frame)
+            self.reader.state = self.reference.state
+            self._take_noted()
+            self.ended = True
+        return self._batch() if is_full(&self.gathered) else None
 
     cdef int _take_noted(self) except -1:
         """Add the rows that the reference has added to the frame."""
@@ -136,30 +104,18 @@ cdef class PatchColumnDecoder(GatheringDecoder):
         self.frame.operations.clear()
         return 0
 
-    cdef Status _plan_more(self) except *:
-        """Plan the next rows, after all planned ones are in the batch; return the stop if there is
-        nothing to plan.
-        """
-        cdef Reader *reader = &self.reader
-        cdef Status status
-        self.gathered.next = 0
-        begin_plan(reader)
-        if reader.stopped != READ:
-            status = reader.stopped
-            reader.stopped = READ
-            return status
-        with nogil:
-            status = read_patch_rows(reader)
-        if status != AT_PLAN_END:
-            # Process the rows planned before the stop first.
-            reader.stopped = status
-        if reader.made_count:
-            self._settle_made()
-        return READ
+    cdef object _batch(self):
+        adds = bytes_of(&self.gathered.adds, self.gathered.rows)
+        others = tuple(self.others)
+        self.others.clear()
+        self.kept_others = 0
+        return reference_patch_columns.OperationColumns(
+            statements=take_batch(&self.gathered, ()), adds=adds, others=others
+        )
 
     # Terms
 
-    cdef int _settle_made(self) except -1:
+    cdef int _validate(self) except -1:
         """Make the terms that are not plain, or may have another text, with the validator.
 
         :raises JellyError: the validator rejects a term; with its row.
@@ -239,45 +195,3 @@ cdef class PatchColumnDecoder(GatheringDecoder):
             Operation(OperationKind.HEADER, Header(text_of(reader.namespace_name), text))
         )
         return 0
-
-    # Rows
-
-    cdef bint _is_full(self):
-        return is_full(&self.gathered) or <uint64_t> len(self.others) >= self.gathered.batch_rows
-
-    cdef int _gather(self) except -1:
-        """Add the planned rows to the batch, until it is full."""
-        cdef Reader *reader = &self.reader
-        cdef Gathered *gathered = &self.gathered
-        cdef Planned *planned
-        cdef size_t left = reader.planned - gathered.next
-        if not reserve(&self.adds, left):
-            raise MemoryError
-        while gathered.next < reader.planned and not self._is_full():
-            planned = &reader.plan[gathered.next]
-            gathered.next += 1
-            if planned.event == BARE_ROW:
-                if planned.kind == PATCH_START:
-                    self.begin = (self.next_frame, planned.row)
-                self._note(BARE_ROWS[planned.kind])
-                continue
-            if not (put_term(gathered, 0, planned.terms[0])
-                    and put_term(gathered, 1, planned.terms[1])
-                    and put_term(gathered, 2, planned.terms[2])):
-                raise MemoryError
-            if reader.width == 4 and not put_graph(gathered, planned.terms[3]):
-                raise MemoryError
-            put_byte(&self.adds, planned.kind == PATCH_ADD)
-            gathered.rows += 1
-        return 0
-
-    cdef object _batch(self):
-        found = reference_patch_columns.OperationColumns(
-            adds=bytes_of(&self.adds, self.gathered.rows),
-            others=tuple(self.others),
-            statements=take_batch(&self.gathered, ()),
-        )
-        self.others.clear()
-        self.kept_others = 0
-        self.adds.size = 0
-        return found

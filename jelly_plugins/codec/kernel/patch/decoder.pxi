@@ -32,8 +32,7 @@ cdef class PatchDecoder(ObjectDecoder):
         self.reference = reference_patch_decoder.PatchDecoder(
             factory, limits=limits, strict=strict
         )
-        self.reader.row_fields = PATCH_ROW_FIELDS
-        self.reader.next_states = &NEXT_PATCH_STATE[0][0]
+        set_patch(&self.reader)
         self.begin = (0, 0)
 
     @property
@@ -73,7 +72,7 @@ cdef class PatchDecoder(ObjectDecoder):
         self.taken = frame.operations
         begin_frame(reader, data)
         while True:
-            status = read_patch_rows(reader)
+            status = read_rows(reader)
             self._make_planned(frame)
             if status == AT_FRAME_END:
                 frame.rows = reader.rows
@@ -171,6 +170,13 @@ cdef inline object new_pair(type, first, second):
     Py_INCREF(<PyObject *> second)
     PyTuple_SET_ITEM_steal(pair, 1, <PyObject *> second)
     return pair
+
+
+cdef void set_patch(Reader *reader) noexcept nogil:
+    """Set up a reader for patches."""
+    reader.is_patch = reader.has_namespaces = True
+    reader.row_fields = PATCH_ROW_FIELDS
+    reader.next_states = &NEXT_PATCH_STATE[0][0]
 
 
 cdef object read_patch_options(Reader *reader, reference, bytes data, known, list taken):

@@ -48,39 +48,10 @@ cdef int load_patch_rules() except -1:
     return 0
 
 
-cdef Status read_patch_rows(Reader *reader) noexcept nogil:
-    """Read rows until a stop."""
-    cdef Status status
-    while reader.pos < reader.end:
-        if reader.planned == PLAN or reader.made_bytes > PLAN_BYTES:
-            return AT_PLAN_END
-        status = read_patch_row(reader)
-        if status != READ:
-            return status
-    return AT_FRAME_END
-
-
-cdef Status read_patch_row(Reader *reader) noexcept nogil:
-    """Read the field of the frame at `pos`, usually a row."""
-    cdef Field field
-    cdef int row = 0
-    cdef Status status = open_row_at(reader, &field, &row)
-    if status != READ:
-        return status
-    if not read_patch_row_body(reader, row, field.start, field.stop):
-        return reader.status
-    reader.state = state_after(reader, row)
-    reader.row_kind = row
-    if row == PATCH_NAMESPACE_ADD or row == PATCH_NAMESPACE_DELETE:
-        return AT_NAMESPACE
-    return AT_HEADER if row == PATCH_HEADER else READ
-
-
 cdef bint read_patch_row_body(Reader *reader, int row, const uint8_t *start,
                               const uint8_t *stop) noexcept nogil:
-    """Process a row other than options; False if it is rejected."""
+    """Do the same as `read_row_body`, for a row of a patch."""
     if row == PATCH_ADD or row == PATCH_DELETE:
-        reader.plan[reader.planned].kind = row
         return read_statement(reader, start, stop)
     if row == PATCH_NAME:
         return set_entry(reader, &reader.names, start, stop) != NULL
@@ -91,64 +62,28 @@ cdef bint read_patch_row_body(Reader *reader, int row, const uint8_t *start,
     if row == PATCH_HEADER:
         return read_header(reader, start, stop)
     if row == PATCH_NAMESPACE_ADD or row == PATCH_NAMESPACE_DELETE:
-        return read_patch_namespace(reader, start, stop, row == PATCH_NAMESPACE_ADD)
+        return read_namespace(reader, start, stop)
     if not is_empty_message(reader, start, stop):
         return False
-    reader.plan[reader.planned].event = BARE_ROW
-    reader.plan[reader.planned].kind = row
-    reader.plan[reader.planned].row = reader.row_number
-    reader.planned += 1
+    plan_event(reader, BARE_ROW)
     return True
 
 
-cdef bint read_patch_namespace(Reader *reader, const uint8_t *pos, const uint8_t *end,
-                               bint needs_iri) noexcept nogil:
-    """Read an RdfPatchNamespace into `namespace_name` and `namespace_iri`, which is NULL if the row
-    has none. The next statement may repeat the namespace's graph.
-    """
-    cdef Fields walk
-    cdef Slice iri = Slice(NULL, 0)
-    cdef Field graph
+cdef bint read_namespace_graph(Reader *reader, Field *graph) noexcept nogil:
+    """Read the graph of a namespace, or repeat one if its field has number 0."""
     cdef Term *term
-    cdef int found
-    # The next statement is a new one: it repeats the graph of this namespace.
+    # The next statement is a new one: it may repeat the graph of this namespace.
     reader.has_before = False
-    reader.namespace_name = Slice(NULL, 0)
-    graph.number = 0
-    open_fields(&walk, pos, end, PATCH_NAMESPACE_FIELDS)
-    found = next_field(&walk)
-    while found > 0:
-        if walk.field.number == 1:
-            reader.namespace_name = Slice(walk.field.start, walk.field.stop - walk.field.start)
-            if text_length(reader, reader.namespace_name) < 0:
-                return False
-        elif walk.field.number == 2:
-            iri = Slice(walk.field.start, walk.field.stop - walk.field.start)
-        elif graph.number:
-            return fail(reader, REJECTED)
-        else:
-            graph = walk.field
-        found = next_field(&walk)
-    if found < 0:
+    if graph.number == 0:
+        return True
+    if reader.width == 3 or not reader.declared_graph[graph.number]:
         return fail(reader, REJECTED)
-    # The IRI is read before the graph, whatever their order on the wire.
-    if iri.bytes != NULL:
-        reader.namespace_iri = read_iri(reader, iri.bytes, iri.bytes + iri.size)
-        if reader.namespace_iri == NULL:
-            return False
-    elif needs_iri:
-        return fail(reader, REJECTED)
-    if reader.width == 3:
-        return graph.number == 0 or fail(reader, REJECTED)
-    if graph.number:
-        if not reader.declared_graph[graph.number]:
-            return fail(reader, REJECTED)
-        term = read_term(reader, PATCH_NAMESPACE_KINDS[graph.number], graph.start, graph.stop, 0)
-        if term == NULL:
-            return False
-        drop(reader.last[3], &reader.pool)
-        reader.last[3] = term
-        reader.given |= GRAPH_BIT
+    term = read_term(reader, PATCH_NAMESPACE_KINDS[graph.number], graph.start, graph.stop, 0)
+    if term == NULL:
+        return False
+    drop(reader.last[3], &reader.pool)
+    reader.last[3] = term
+    reader.given |= GRAPH_BIT
     return True
 
 
@@ -178,4 +113,7 @@ cdef bint read_header(Reader *reader, const uint8_t *pos, const uint8_t *end) no
             if reader.namespace_iri == NULL:
                 return False
         found = next_field(&walk)
-    return (found == 0 and reader.namespace_iri != NULL) or fail(reader, REJECTED)
+    if found < 0 or reader.namespace_iri == NULL:
+        return fail(reader, REJECTED)
+    reader.status = AT_HEADER
+    return True

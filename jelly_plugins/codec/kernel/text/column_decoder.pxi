@@ -1,5 +1,5 @@
-# The column decoder of `text/columns.py`: planned statements become rows of four columns, without
-# the GIL.
+# The decoders to columns, of `text/columns.py` and `patch/columns.py`: planned statements become rows
+# of four columns, without the GIL.
 
 cdef struct Gathered:
     # The rows of the batch. Offsets are 32-bit numbers; the last one is the start of the next row.
@@ -8,6 +8,9 @@ cdef struct Gathered:
     Buffer offsets[4]
     Buffer validity
     bint has_graphs
+    # In patches: for each row, whether it is added; and the number of rows without a statement.
+    Buffer adds
+    uint64_t others
     uint64_t rows
     uint64_t bytes
     uint64_t batch_rows
@@ -24,7 +27,8 @@ cdef struct Gathered:
 
 
 cdef inline bint is_full(Gathered *gathered) noexcept nogil:
-    return gathered.rows >= gathered.batch_rows or gathered.bytes >= gathered.batch_bytes
+    return (gathered.rows >= gathered.batch_rows or gathered.bytes >= gathered.batch_bytes
+            or gathered.others >= gathered.batch_rows)
 
 
 cdef inline bint put_offset(Gathered *gathered, int column) noexcept nogil:
@@ -91,21 +95,27 @@ cdef bint put_graph(Gathered *gathered, Term *graph) noexcept nogil:
     return put_offset(gathered, 3)
 
 
-cdef bint gather_planned(Reader *reader, Gathered *gathered) noexcept nogil:
-    """Add the planned statements to the batch, until it is full; False if memory is exhausted."""
+cdef Status gather_planned(Reader *reader, Gathered *gathered) noexcept nogil:
+    """Add the planned statements to the batch, until it is full; stop at other rows of patches."""
     cdef Planned *planned
     while gathered.next < reader.planned and not is_full(gathered):
         planned = &reader.plan[gathered.next]
         gathered.next += 1
+        if planned.event == BARE_ROW:
+            return AT_BARE_ROW
         if planned.event != STATEMENT and planned.event != REPEAT:
             continue
         for column in range(3):
             if not put_term(gathered, column, planned.terms[column]):
-                return False
+                return NO_MEMORY
         if reader.width == 4 and not put_graph(gathered, planned.terms[3]):
-            return False
+            return NO_MEMORY
+        if reader.is_patch:
+            if not reserve(&gathered.adds, 1):
+                return NO_MEMORY
+            put_byte(&gathered.adds, planned.kind == PATCH_ADD)
         gathered.rows += 1
-    return True
+    return READ
 
 
 cdef bint begin_batch(Gathered *gathered) noexcept nogil:
@@ -116,9 +126,9 @@ cdef bint begin_batch(Gathered *gathered) noexcept nogil:
         gathered.kept_data[column] = 0
         if column < 3 and not put_offset(gathered, column):
             return False
-    gathered.validity.size = 0
+    gathered.validity.size = gathered.adds.size = 0
     gathered.has_graphs = gathered.kept_graphs = False
-    gathered.rows = gathered.bytes = gathered.kept_rows = 0
+    gathered.rows = gathered.bytes = gathered.kept_rows = gathered.others = 0
     return True
 
 
@@ -172,6 +182,10 @@ cdef class GatheringDecoder(ChunkDecoder):
     """The common part of the decoders to columns: the rows of the batch."""
 
     cdef Gathered gathered
+    # In patches: the rows without a statement, and the number of those that are kept if the frame
+    # is rejected.
+    cdef list others
+    cdef Py_ssize_t kept_others
 
     cdef int _open_columns(self, notation, limits, first_frame, batch_rows, batch_bytes) except -1:
         reference_columns.check_batch(batch_rows, batch_bytes)
@@ -182,6 +196,7 @@ cdef class GatheringDecoder(ChunkDecoder):
         self.gathered.closing = slice_of_bytes(self.marks[1])
         self.reader.term_bytes = bounded(reference_text.longest_term(limits))
         self.reader.triple_overhead = len(self.marks[0]) + len(self.marks[1]) + 2
+        self.others = []
         if not begin_batch(&self.gathered):
             raise MemoryError
         return 0
@@ -191,6 +206,41 @@ cdef class GatheringDecoder(ChunkDecoder):
             release(&self.gathered.data[column])
             release(&self.gathered.offsets[column])
         release(&self.gathered.validity)
+        release(&self.gathered.adds)
+
+    def flush(self):
+        """Return the rows collected so far as one batch, or none if there are no rows."""
+        if self.busy:
+            raise OrderError("another thread is using the decoder")
+        return [self._batch()] if self.gathered.rows or self.others else []
+
+    cdef object _batch(self):
+        """Return the rows as columns, and remove them."""
+        return None
+
+    cdef Status _read_on(self) noexcept nogil:
+        cdef Gathered *gathered = &self.gathered
+        cdef Status status
+        while True:
+            status = gather_planned(&self.reader, gathered)
+            if status == READ and is_full(gathered):
+                return AT_PLAN_END
+            if status == READ:
+                gathered.next = 0
+                status = plan_more(&self.reader)
+            if status != READ:
+                return status
+
+    cdef int _begun(self) except -1:
+        keep_rows(&self.gathered)
+        self.kept_others = len(self.others)
+        return 0
+
+    cdef int _broken(self) except -1:
+        give_up_rows(&self.gathered)
+        del self.others[self.kept_others:]
+        self.gathered.others = len(self.others)
+        return 0
 
 
 cdef class ColumnDecoder(GatheringDecoder):
@@ -205,12 +255,6 @@ cdef class ColumnDecoder(GatheringDecoder):
         self._open_columns(notation, limits, first_frame, batch_rows, batch_bytes)
         self.frames = []
 
-    def flush(self):
-        """Return the rows collected so far as one batch, or none if there are no rows."""
-        if self.busy:
-            raise OrderError("another thread is using the decoder")
-        return [self._batch()] if self.gathered.rows else []
-
     def finish(self):
         """Mark the end of the stream.
 
@@ -223,38 +267,11 @@ cdef class ColumnDecoder(GatheringDecoder):
     cdef object _factory(self):
         return reference_text.TextFactory(self.notation, limits=self.limits)
 
-    cdef Status _read_on(self) noexcept nogil:
-        cdef Reader *reader = &self.reader
-        cdef Gathered *gathered = &self.gathered
-        cdef Status status
-        while True:
-            if not gather_planned(reader, gathered):
-                return NO_MEMORY
-            if is_full(gathered):
-                return AT_PLAN_END
-            gathered.next = 0
-            status = plan_more(reader)
-            if status != READ:
-                return status
-
     cdef object _take(self, bint at_frame_end):
-        self._count()
-        return None if at_frame_end else self._batch()
-
-    cdef int _begun(self) except -1:
-        keep_rows(&self.gathered)
-        return 0
-
-    cdef int _broken(self) except -1:
-        give_up_rows(&self.gathered)
-        return 0
-
-    cdef int _count(self) except -1:
-        """Record the frame of the last rows."""
         cdef uint64_t rows = self.gathered.rows - self.gathered.kept_rows
         if rows:
             self.frames.append((self.next_frame, rows))
-        return 0
+        return None if at_frame_end else self._batch()
 
     cdef object _batch(self):
         frames = tuple(self.frames)

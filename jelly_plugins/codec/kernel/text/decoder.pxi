@@ -130,6 +130,8 @@ cdef class ChunkDecoder:
     cdef readonly object last_frame
     # The validator of terms, see kernel/common/validator.pxi; None if terms are not validated.
     cdef object validator
+    # The reference's decoder of the format.
+    cdef object reference
     cdef object limits
     # Notation of quoted triples, and the objects that own the bytes of writers' slices.
     cdef object notation
@@ -153,6 +155,7 @@ cdef class ChunkDecoder:
         self.marks = tuple(mark.encode() for mark in notation.value)
         self.limits = limits
         self.next_frame = first_frame
+        self.reference = FRAME_FIELD_READER
         return 0
 
     def decode(self, data):
@@ -180,11 +183,29 @@ cdef class ChunkDecoder:
 
         :raises JellyError: reading ends at this stop.
         """
-        raise rejection(&self.reader, status, self.options, self.limits, self._factory())
+        raise rejection(&self.reader, status, self.options, self.limits, self._factory(),
+                        type(self.reference))
 
     cdef object _factory(self):
         """Return the factory for the reference, which raises the error."""
         return None
+
+    cdef int _take_options(self) except -1:
+        """Read the options at the reader's position."""
+        self.options = read_options(&self.reader, self.data, self.options, self.limits)
+        return 0
+
+    cdef int _take_namespace(self) except -1:
+        """Take the namespace that the reader has read."""
+        cdef Term *iri = self.reader.namespace_iri
+        self.frame.namespaces.append((text_of(self.reader.namespace_name), text_of(iri.text)))
+        self.reader.namespace_iri = NULL
+        drop(iri, &self.reader.pool)
+        return 0
+
+    cdef int _validate(self) except -1:
+        """Validate the new terms that are not plain."""
+        return validate_made(&self.reader, self.validator)
 
     cdef int _broken(self) except -1:
         """Process the end of a frame by an error."""
@@ -256,17 +277,13 @@ cdef class ChunkDecoder:
             with nogil:
                 status = self._read_on()
             if status == AT_OPTIONS:
-                self.options = read_options(reader, self.data, self.options, self.limits)
+                self._take_options()
             elif status == AT_FRAME_FIELD:
-                read_frame_field(FRAME_FIELD_READER, reader, self.data, self.frame)
+                read_frame_field(self.reference, reader, self.data, self.frame)
             elif status == AT_NAMESPACE:
-                self.frame.namespaces.append(
-                    (text_of(reader.namespace_name), text_of(reader.namespace_iri.text))
-                )
-                drop(reader.namespace_iri, &reader.pool)
-                reader.namespace_iri = NULL
+                self._take_namespace()
             elif status == NEEDS_VALIDATION:
-                validate_made(reader, self.validator)
+                self._validate()
             elif status == NOT_RDF_1_2:
                 reject_statement(reader, self.validator)
             elif status == NOT_A_GRAPH:
