@@ -170,9 +170,9 @@ def _dump_jelly(
                 StoreReader(store, graph, chosen) as source,
                 closing(encoded(source, options, job)) as frames,
             ):
-                write_jelly(frames, dst, delimited=True)
+                write_jelly(frames, dst)
         else:
-            write_jelly(_frames(store, graph, options, chosen, job), dst, delimited=True)
+            write_jelly(_frames(store, graph, options, chosen, job), dst)
 
     try:
         write(options)
