@@ -27,7 +27,7 @@ from .settings import (
     Given,
     Job,
 )
-from .table import FORMATS, jelly_of_text, open_readers, piped, reject_jelly
+from .table import FORMATS, jelly_of_text, open_readers, piped
 from .transcode import check_metadata, transcode
 
 
@@ -77,8 +77,6 @@ def convert(
         return _jelly_to_jelly_text(several[0], dst, settings)
     settings.check(formats, target)
     given = list(starmap(Given, zip(several, formats, strict=True)))
-    for each in given:
-        reject_jelly(each)
     if settings.take_frames is not None or Format.JELLY_TEXT in formats:
         given = [_prepared(each, settings) for each in given]
     counter = Counter(progress)

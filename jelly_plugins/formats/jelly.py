@@ -18,12 +18,13 @@ from ..codec import (
     TextDecoder,
     TextEncoder,
 )
+from ..codec.rdf.decoder import opens_with_options
 from ..codec.text.lines import unescaped
 from ..errors import JellyError, StatementError, TermError, TextError
 from ..io.chunks import Chunk, ChunkReader, scoped
 from ..io.sinks import Writable
 from ..io.sources import Format, Source
-from ..io.streams import FrameBytes, StreamReader, write_jelly
+from ..io.streams import FrameBytes, write_jelly
 from .lines import without_graphs
 from .settings import Job
 
@@ -41,7 +42,6 @@ class JellyReader(ChunkReader):
     :raises JellyError: while iterating, with source, frame and row.
 
     :ivar frame: number of the frame of the last chunk.
-    :ivar fresh: whether each stream has its own blank nodes.
 
     >>> from jelly_plugins import Iri, Literal, Triple
     >>> from jelly_plugins.io.streams import write_bytes
@@ -69,43 +69,39 @@ class JellyReader(ChunkReader):
         )
         self.validated = job.validator is not None
         self.frame = 0
-        self.fresh = settings.blank_nodes == "fresh"
-        self._chunks = _Chunks(self, frames, job)
+        self._frames = frames
+        self._job = job
 
     def __iter__(self) -> Iterator[Chunk]:
-        for text, stream in self._chunks:
-            if stream and self.fresh:
-                text = scoped(text, stream)
-            yield Chunk(text, text.count(b"\n"))
+        settings = self._job.settings
+        given: dict[str, Any] = {"limits": settings.limits, "validator": self._job.validator}
+        decoder: Any = TextDecoder(**given)
+        #: The number of the stream, where each has its own blank nodes.
+        scope = 0
+        try:
+            for number, data in enumerate(self._frames):
+                if settings.concatenated and number and opens_with_options(data):
+                    decoder.finish()
+                    decoder = TextDecoder(first_frame=number, **given)
+                    scope += settings.blank_nodes == "fresh"
+                self.frame = number
+                for text in self._whole_lines(decoder, data):
+                    text = scoped(text, scope) if scope else text
+                    yield Chunk(text, text.count(b"\n"))
+                frame = decoder.last_frame
+                if scope:
+                    names = frame.empty_graphs
+                    frame.empty_graphs = [scoped(name.encode(), scope).decode() for name in names]
+                if self._job.on_frame is not None:
+                    self._job.on_frame(frame)
+            decoder.finish()
+        except JellyError as error:
+            self._frames.reject(error, decoder)
+        finally:
+            self._frames.close()
 
-    def located(self, error: JellyError) -> JellyError:
-        return super().located(error).locate(frame=self.frame)
-
-    def close(self) -> None:
-        """Close the source, if it was opened here."""
-        self._chunks.close()
-
-
-class _Chunks(StreamReader[tuple[bytes, int]]):
-    """The text of a reader in chunks of whole lines, with the number of the stream."""
-
-    def __init__(self, reader: JellyReader, frames: FrameBytes, job: Job) -> None:
-        self._reader = reader
-        self._on_frame = job.on_frame
-        self._stream = -1
-        settings = job.settings
-
-        def make(first_frame: int) -> Any:
-            self._stream += 1
-            return TextDecoder(
-                limits=settings.limits, first_frame=first_frame, validator=job.validator
-            )
-
-        super().__init__(frames, make, concatenated=settings.concatenated, limits=settings.limits)
-
-    def _read(self, number: int, data: bytes) -> Iterator[tuple[bytes, int]]:
-        decoder = self._decoder
-        self._reader.frame = number
+    def _whole_lines(self, decoder: Any, data: bytes) -> Iterator[bytes]:
+        """The text of a frame, with its namespaces declared before the lines after them."""
         rest: list[bytes] = []
         for chunk in decoder.decode(data):
             self._declare(decoder.frame)
@@ -114,20 +110,20 @@ class _Chunks(StreamReader[tuple[bytes, int]]):
                 # A line that goes on; the decoder does not cut a chunk inside a line's end.
                 rest.append(chunk)
                 continue
-            yield b"".join((*rest, chunk[:cut])), self._stream
+            yield b"".join((*rest, chunk[:cut]))
             rest = [chunk[cut:]] if cut < len(chunk) else []
         self._declare(decoder.last_frame)
-        frame = decoder.last_frame
-        if self._stream and self._reader.fresh:
-            frame.empty_graphs = [
-                scoped(name.encode(), self._stream).decode() for name in frame.empty_graphs
-            ]
-        if self._on_frame is not None:
-            self._on_frame(frame)
 
     def _declare(self, frame: AnyFrame) -> None:
         for prefix, iri in frame.namespaces:
-            self._reader.namespaces[prefix] = unescaped(iri[1:-1])
+            self.namespaces[prefix] = unescaped(iri[1:-1])
+
+    def located(self, error: JellyError) -> JellyError:
+        return super().located(error).locate(frame=self.frame)
+
+    def close(self) -> None:
+        """Close the source, if it was opened here."""
+        self._frames.close()
 
 
 def write(

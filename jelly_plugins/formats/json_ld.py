@@ -31,7 +31,8 @@ _INLINED: Final = 16 << 20
 #: Bytes of the shortest value that may have an IRI; and of IRIs that are not long.
 _SHORTEST: Final = 4
 _LONG_IRI: Final = 1 << 10
-#: Terms that may be copied.
+#: Contexts that may be nested in one another, and terms that may be copied.
+_NESTED: Final = 32
 _COPIES: Final = 2_000_000
 
 
@@ -54,7 +55,7 @@ def prepared(
     before = b""
     for chunk in with_bounded_json(chunks, limits):
         has_contexts = has_contexts or _MAY_BE_CONTEXT.search(before + chunk) is not None
-        before = chunk[-_KEY_BYTES:]
+        before = (before + chunk)[-_KEY_BYTES:]
         size += len(chunk)
         if size <= limits.frame_bytes:
             parts.append(chunk)
@@ -142,20 +143,24 @@ class Costs:
 
         :raises TextError: terms refer to each other in a chain that is too long, or a context is
             remote.
+        :raises LimitError: contexts are nested too deep.
         """
         try:
-            self._value(document, *self._in_force)
+            self._value(document, *self._in_force, 0)
         except RecursionError:
             raise TextError("values are nested too deeply") from None
 
-    def _value(self, value: Any, length: int, terms: int) -> None:
+    def _value(self, value: Any, length: int, terms: int, nested: int) -> None:
         if isinstance(value, list):
             for each in value:
-                self._value(each, length, terms)
+                self._value(each, length, terms, nested)
         if not isinstance(value, dict) or value.get("@type") == "@json":
             return
         if _KEY in value:
             length, terms = self._context(value[_KEY], length, terms)
+            nested += 1
+            if nested > _NESTED:
+                raise LimitError(f"contexts of JSON-LD are nested more than {_NESTED} deep")
         if self._scoped:
             types = value.get("@type")
             used = [*value, *(types if isinstance(types, list) else [types])]
@@ -164,7 +169,7 @@ class Costs:
             )
         for key, each in value.items():
             if key != _KEY:
-                self._value(each, length, terms)
+                self._value(each, length, terms, nested)
 
     def _context(self, value: Any, length: int, terms: int) -> tuple[int, int]:
         """The length of the longest IRI and the number of terms under a context."""

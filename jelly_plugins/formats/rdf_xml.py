@@ -279,24 +279,8 @@ def _check_length(iri: str) -> None:
 
 # Writing
 
-#: IRIs that are not properties in RDF/XML, or abbreviate another one.
-_NO_PROPERTIES: Final = frozenset(
-    _RDF + name
-    for name in (
-        "RDF",
-        "ID",
-        "about",
-        "parseType",
-        "resource",
-        "nodeID",
-        "datatype",
-        "Description",
-        "li",
-        "aboutEach",
-        "aboutEachPrefix",
-        "bagID",
-    )
-)
+#: IRIs that are not properties in RDF/XML, but for those that pyoxigraph rejects.
+_NO_PROPERTIES: Final = frozenset(_RDF + name for name in ("aboutEach", "aboutEachPrefix", "bagID"))
 #: Namespaces that cannot have a prefix.
 _RESERVED_NAMESPACES: Final = (
     "http://www.w3.org/XML/1998/namespace",

@@ -31,8 +31,6 @@ else:
 
 #: Levels that text may have: JSON-LD and RDF/XML take time that grows with the square of the depth.
 DEPTH: Final = 1 << 10
-#: Contexts of JSON-LD that may be nested in one another: pyoxigraph copies all terms for each.
-CONTEXTS: Final = 32
 
 #: Bytes that the statements held at once may come to, if they are as long as those before.
 _BATCH_BYTES: Final = 1 << 20
@@ -132,19 +130,19 @@ def with_bounded_json(chunks: Iterable[bytes], limits: Limits = DEFAULT_LIMITS) 
 
     :param limits: ``frame_rows`` bounds the values of each object at the top of the document or of
         an array there: pyoxigraph holds all of them.
-    :raises LimitError: objects and arrays are nested more than :data:`DEPTH` deep, contexts of
-        JSON-LD more than :data:`CONTEXTS` deep, or an object has too many values.
+    :raises LimitError: objects and arrays are nested more than :data:`DEPTH` deep, or an object has
+        too many values.
     :raises TextError: pyoxigraph would misread a number.
 
     >>> list(with_bounded_json([b"[" * 1000, b"[" * 1000]))
     Traceback (most recent call last):
     jelly_plugins.errors.LimitError: the text is nested more than 1024 deep
     """
-    scan = JsonScan(DEPTH, CONTEXTS, limits)
+    scan = JsonScan(DEPTH, limits)
     for chunk in chunks:
         scan.scan(chunk)
         yield chunk
-    scan.scan(b" " * 10)
+    scan.scan(b" ")
 
 
 def check_json(document: bytes, limits: Limits = DEFAULT_LIMITS) -> None:

@@ -69,9 +69,6 @@ _BASE = cython.declare(bytes, b"base")
 #: Bytes that decide whether a word begins at a position, and what begins or ends there otherwise.
 _WORD_BYTES = cython.declare(cython.Py_ssize_t, 7)
 _TOKEN_BYTES = cython.declare(cython.Py_ssize_t, 3)
-#: The key of a context.
-_KEY = cython.declare(bytes, b'"@context"')
-_KEY_BYTES = cython.declare(cython.Py_ssize_t, 10)
 #: Longer numbers are not checked, nor are shorter integers.
 _NUMBER_BYTES = cython.declare(cython.Py_ssize_t, 1 << 10)
 _INTEGER_BYTES = cython.declare(cython.Py_ssize_t, 20)
@@ -270,39 +267,33 @@ class TurtleScan:
 @cython.final
 @cython.cclass
 class JsonScan:
-    """Scans a document of JSON chunk by chunk; after the last one, spaces.
+    """Scans a document of JSON chunk by chunk; after the last one, a space.
 
     :param depth: levels of objects and arrays.
-    :param contexts: levels of contexts of JSON-LD.
     :param limits: ``frame_rows`` bounds the values of an object at the top of the document or of an
         array there.
 
     >>> from jelly_plugins.codec import DEFAULT_LIMITS
-    >>> JsonScan(1, 32, DEFAULT_LIMITS).scan(b'["[[[[[[[", []]')
+    >>> JsonScan(1, DEFAULT_LIMITS).scan(b'["[[[[[[[", []]')
     Traceback (most recent call last):
     jelly_plugins.errors.LimitError: the text is nested more than 1 deep
     """
 
     depth: cython.Py_ssize_t
-    most_contexts: cython.Py_ssize_t
     limits: Any
     in_string: cython.bint
     rest: bytes
     #: Whether the document is an array.
     is_array: cython.bint
     values: cython.Py_ssize_t
-    #: For each open object or array, whether it has a context; and how many have.
-    opened: bytearray
-    contexts: cython.Py_ssize_t
+    open: cython.Py_ssize_t
 
-    def __init__(self, depth: int, contexts: int, limits: Limits) -> None:
+    def __init__(self, depth: int, limits: Limits) -> None:
         self.depth = depth
-        self.most_contexts = contexts
         self.limits = limits
         self.in_string = self.is_array = False
         self.rest = b""
-        self.values = self.contexts = 0
-        self.opened = bytearray()
+        self.values = self.open = 0
 
     def scan(self, chunk: bytes) -> None:
         """Scan the next chunk.
@@ -325,35 +316,25 @@ class JsonScan:
                 if end - pos < 2:
                     break
                 pos += 2
-            elif self.in_string:
-                self.in_string = False
-                pos += 1
             elif byte == 34:
-                if end - pos < _KEY_BYTES:
-                    break
-                if buf[pos + 1] == 64 and data.startswith(_KEY, pos):
-                    self._begin_context()
-                    pos += _KEY_BYTES
-                else:
-                    self.in_string = True
-                    pos += 1
+                self.in_string = not self.in_string
+                pos += 1
             elif byte == 44:  # ,
-                if self.is_array and len(self.opened) == 1:
+                if self.is_array and self.open == 1:
                     self.values = 0
                 else:
                     self.values += 1
                     self._check_values()
                 pos += 1
             elif byte == 91 or byte == 123:  # [ {
-                if not self.opened:
+                if not self.open:
                     self.is_array = byte == 91
-                self.opened.append(0)
-                if len(self.opened) > self.depth:
+                self.open += 1
+                if self.open > self.depth:
                     raise LimitError(f"the text is nested more than {self.depth} deep")
                 pos += 1
             elif byte == 93 or byte == 125:  # ] }
-                if self.opened:
-                    self.contexts -= self.opened.pop()
+                self.open -= self.open > 0
                 pos += 1
             else:
                 stop = _stop(buf, _AFTER_NUMBER, pos, end)
@@ -363,15 +344,6 @@ class JsonScan:
                     _check_number(data[pos:stop])
                 pos = stop
         self.rest = data[pos:]
-
-    def _begin_context(self) -> None:
-        if self.opened and not self.opened[-1]:
-            self.opened[-1] = 1
-            self.contexts += 1
-            if self.contexts > self.most_contexts:
-                raise LimitError(
-                    f"contexts of JSON-LD are nested more than {self.most_contexts} deep"
-                )
 
     def _check_values(self) -> None:
         if self.values > self.limits.frame_rows:

@@ -695,41 +695,40 @@ def encode_frames(
 
 
 def write_delimited(frames: Iterable[bytes], dst: Destination) -> Any:
-    """Write frames with their delimiters; a path is replaced only once all are written.
+    """Write frames with their delimiters; see :func:`write_jelly`.
 
-    :return: the value of a generator of frames, such as the number of statements of
-        :func:`encode`; otherwise None.
     :raises SourceError: the path cannot be written, or has the ending of another format.
     """
     check_jelly_name(dst)
+    return write_jelly(frames, dst)
+
+
+def write_jelly(frames: Iterable[bytes], dst: Destination, *, delimited: bool = True) -> Any:
+    """Write frames as Jelly to a destination of any name; a path is replaced only once all are
+    written.
+
+    :param delimited: whether frames have their delimiters; otherwise there is one frame.
+    :return: the value of a generator of frames, such as the number of statements of
+        :func:`encode`; otherwise None.
+    :raises OptionsError: there are more.
+    """
     iterator = iter(frames)
     with open_output(dst) as out:
+        if not delimited:
+            frame, *more = islice(iterator, 2)
+            if more:
+                raise OptionsError(
+                    "a stream that is not delimited is one frame, and this has several: set larger "
+                    "frames"
+                )
+            out.write(frame)
+            return None
         while True:
             try:
                 frame = next(iterator)
             except StopIteration as end:
                 return end.value
             out.write(delimit(frame))
-
-
-def write_jelly(frames: Iterable[bytes], dst: Destination, *, delimited: bool) -> None:
-    """Write frames as Jelly to a destination of any name; a path is replaced only once all are
-    written.
-
-    :param delimited: whether frames have their delimiters; otherwise there is one frame.
-    :raises OptionsError: there are more.
-    """
-    with open_output(dst) as out:
-        if delimited:
-            write_delimited(frames, out)
-            return
-        frame, *more = islice(frames, 2)
-        if more:
-            raise OptionsError(
-                "a stream that is not delimited is one frame, and this has several: set larger "
-                "frames"
-            )
-        out.write(frame)
 
 
 def write(

@@ -280,7 +280,7 @@ def test_both_forms_of_the_scans_agree() -> None:
         size = draw.choice([1, 2, 3, 5, 100])
         for parts, first, second in (
             (TURTLE_PARTS, TurtleScan(3), scans.TurtleScan(3)),
-            (JSON_PARTS, JsonScan(4, 1, limits), scans.JsonScan(4, 1, limits)),
+            (JSON_PARTS, JsonScan(4, limits), scans.JsonScan(4, limits)),
         ):
             data = b"".join(draw.choices(parts, k=draw.randrange(60))) + b" " * 10
             chunks = [data[at : at + size] for at in range(0, len(data), size)]
