@@ -359,10 +359,7 @@ class Wire:
         self.depth = 0
 
     def open_row(self, at: int) -> None:
-        """Begin the row at a position.
-
-        :raises Incomplete: its length is not known, or its end is missing.
-        """
+        """Begin the row at a position."""
         self.depth = 0
         self.pos = at
         self.end = len(self.data)
@@ -487,10 +484,7 @@ class Wire:
         return size
 
     def text(self, message: Message, place: int) -> None:
-        """Read the value of a member that is a string.
-
-        :raises LimitError: it is too long.
-        """
+        """Read the value of a member that is a string: its position."""
         size = self.varint(32 if self.thrift else 64)
         limit = self.string_bytes
         if size > limit:
@@ -522,10 +516,7 @@ class Wire:
 
 
 def check_row_bytes(size: int, limits: Limits) -> None:
-    """Reject a row that is too long, including bytes still to come.
-
-    :raises LimitError: it is too long. The message has not its length, which need not be known.
-    """
+    """Reject a row that is too long; its length need not be known."""
     if size > limits.frame_bytes:
         raise LimitError(
             f"a row is longer than the limit of {limits.frame_bytes} bytes "
@@ -787,10 +778,7 @@ class RowReader:
         return whole
 
     def _expand(self, size: int) -> None:
-        """Count bytes that were made of fewer.
-
-        :raises LimitError: they are too many in this batch.
-        """
+        """Count bytes that were made of fewer."""
         self.expansion += size
         if self.expansion > self.limits.frame_expansion:
             what = f"what {_BATCH_ROWS} rows make of prefix names and numbers"
@@ -1359,10 +1347,7 @@ class RowWriter:
         stop: int,
         suffix: bytes,
     ) -> None:
-        """Write a term that is a message whose first member is a string, and other members.
-
-        :param field: its number in a statement; 0 without the header of a field.
-        """
+        """Write a message of a string and other members as a term, in field 0 without a header."""
         size = stop - start
         inner = len(suffix)
         if size > self.string_bytes:
@@ -1397,6 +1382,9 @@ class RowWriter:
         if suffix is None:
             found = _SUFFIX.fullmatch(str(text, "utf-8", "replace"))
             if found is None or "\\" in found[0] or "\ufffd" in found[0]:
+                return None
+            if found[2] in TAGGED_DATATYPES:
+                # The parser reports the line.
                 return None
             suffix = self._kind(*found.groups())
             if len(self.suffixes) >= _KEPT_SUFFIXES:

@@ -30,8 +30,13 @@ from ..io.chunks import ChunkFile
 from ..io.sinks import Destination
 from ..io.sources import CHUNK, Source
 from ..sparql.formats import ResultsFormat, codec_of
-from ..sparql.reader import ResultsReader, read_results
-from ..sparql.writer import encode_results, write_boolean, write_results
+from ..sparql.results import (
+    ResultsReader,
+    encode_results,
+    read_results,
+    write_boolean,
+    write_results,
+)
 from .terms import DirectedFactory, describe_directed
 
 #: Bytes of a part of a term in JSON that pyoxigraph's parser surely holds.

@@ -22,8 +22,13 @@ if TYPE_CHECKING:
     from ..codec.sparql.decoder import ResultsFrame
     from ..codec.sparql.options import RESULTS_LIMITS, ResultsOptions
     from .formats import ResultsFormat, format_named, format_of
-    from .reader import ResultsReader, read_results
-    from .writer import encode_results, write_boolean, write_results
+    from .results import (
+        ResultsReader,
+        encode_results,
+        read_results,
+        write_boolean,
+        write_results,
+    )
 
 __all__ = [
     "RESULTS_LIMITS",
@@ -40,4 +45,4 @@ __all__ = [
 ]
 
 if not TYPE_CHECKING:
-    __getattr__, __dir__ = lazy.attributes(__name__, __all__, ("formats", "reader", "writer"))
+    __getattr__, __dir__ = lazy.attributes(__name__, __all__, ("formats", "results"))

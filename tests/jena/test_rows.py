@@ -274,6 +274,18 @@ def test_generalized_statements_are_rejected(kernel: Kernel, form: JenaFormat) -
         kernel.lines(b'"x" <urn:p> <urn:o> .\n', form)
 
 
+def test_literals_without_the_tag_that_their_datatype_implies(
+    kernel: Kernel, form: JenaFormat
+) -> None:
+    untagged = Literal("x", None, f"{RDF}langString")
+    with pytest.raises(TermError, match=r"row 0: .*langString has no language tag"):
+        kernel.RowWriter(form).add([Triple(Iri("urn:s"), Iri("urn:p"), untagged)])
+    with pytest.raises(TextError, match=r"line 1.*langString has no language tag"):
+        kernel.lines(f'<urn:s> <urn:p> "x"^^<{RDF}langString> .\n'.encode(), form)
+    # Results have them.
+    assert kernel.RowWriter(form, solutions=True).term(untagged)
+
+
 # Writing
 
 
