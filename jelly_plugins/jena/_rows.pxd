@@ -136,8 +136,8 @@ cdef class RowWriter:
     # Members of literals, by the text that follows their string; fields of terms, by position.
     cdef dict suffixes
     cdef tuple known
-    # The members of a statement, and rows.
-    cdef Buffer body, out
+    # A term, the members of a statement, and rows.
+    cdef Buffer alone, body, out
     # Reads lines that are not in canonical form; and the number of lines before.
     cdef object parser
     cdef Number line
@@ -150,5 +150,5 @@ cdef class RowWriter:
     cdef Size _line_term(self, Bytes buf, Size pos, Size end, int position) except -2
     @cython.locals(size=Size, inner=Size)
     cdef int _put_term(
-        self, int place, int field, Bytes buf, Size start, Size stop, bytes suffix
+        self, Buffer out, int place, int field, Bytes buf, Size start, Size stop, bytes suffix
     ) except -1

@@ -992,8 +992,7 @@ class RowWriter:
         self.lengths: list[int] = []
         self.suffixes: dict[bytes, bytes] = {}
         self.known: tuple[dict[Any, bytes], ...] = ({}, {}, {}, {}, {})
-        self.body = Buffer()
-        self.out = Buffer()
+        self.alone, self.body, self.out = Buffer(), Buffer(), Buffer()
         self.parser = LineParser(
             relative_iris=True, limits=limits, quads=True, base_directions=True
         )
@@ -1183,9 +1182,9 @@ class RowWriter:
             name = self._prefix_name(first)
             if name is not None:
                 return self.struct(TERM, [(_PREFIX_NAME, name)])
-        self.body.cut(0)
-        self._put_term(place, 0, first, 0, len(first), suffix)
-        return self.body.between(0, self.body.size)
+        self.alone.cut(0)
+        self._put_term(self.alone, place, 0, first, 0, len(first), suffix)
+        return self.alone.between(0, self.alone.size)
 
     def _kind(self, langtag: Any, datatype: Any) -> bytes:
         """The bytes of a literal after its lexical form."""
@@ -1344,14 +1343,15 @@ class RowWriter:
             if suffix is None:
                 return -1
         if raw is None:
-            self._put_term(place, position + 1, buf, pos, quote, suffix)
+            self._put_term(self.body, place, position + 1, buf, pos, quote, suffix)
         else:
             held: bytes = raw
-            self._put_term(place, position + 1, held, 0, len(held), suffix)
+            self._put_term(self.body, place, position + 1, held, 0, len(held), suffix)
         return stop
 
     def _put_term(
         self,
+        out: Buffer,
         place: int,
         field: int,
         buf: bytes,
@@ -1363,7 +1363,6 @@ class RowWriter:
 
         :param field: its number in a statement; 0 without the header of a field.
         """
-        out: Buffer = self.body
         size = stop - start
         inner = len(suffix)
         if size > self.string_bytes:

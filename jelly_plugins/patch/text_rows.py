@@ -229,7 +229,10 @@ class PatchTextReader(RowReader, LineReader):
                 self._reject(_NO_ROW, start)
             value: Any = None
             if kind is OperationKind.HEADER:
-                value = self._header()
+                key = self._name(_WORD)
+                if key is None:
+                    self._reject("a header has no key")
+                value = Header(key, self._term(positions.OBJECT))
             elif kind in STATEMENTS:
                 terms = tuple(self._term(position) for position in range(3))
                 value = self._statement(terms, self._graph())
@@ -253,14 +256,6 @@ class PatchTextReader(RowReader, LineReader):
         if row.kind in ENDS and not (after_transaction and row.kind is OperationKind.END):
             self._complete = self._pos
 
-    def _header(self) -> Header:
-        quoted = self._take(_STRING)
-        found = quoted or self._take(_SINGLE_QUOTED) or self._take(_WORD)
-        if found is None:
-            self._reject("a header has no key")
-        key = self._unescape(quoted) if quoted else found[1]
-        return Header(key, self._term(positions.OBJECT))
-
     def _statement(self, terms: tuple[Any, ...], graph: Any) -> Any:
         if self._quads:
             terms += (self._factory.default_graph if graph is None else graph,)
@@ -282,9 +277,7 @@ class PatchTextReader(RowReader, LineReader):
 
     def _namespace(self, kind: OperationKind) -> Namespace:
         """A name, then its IRI and its graph, of which a row PD may have none or only the graph."""
-        quoted = self._take(_STRING)
-        found = quoted or self._take(_SINGLE_QUOTED) or self._take(_NAME)
-        name = self._unescape(quoted) if quoted else (found[1] or "" if found else "")
+        name = self._name(_NAME) or ""
         start = self._pos
         named = self._take(_ONLY_IRI)
         iri = None if named is None else self._node(named[1], named.start())
@@ -304,6 +297,14 @@ class PatchTextReader(RowReader, LineReader):
         if self._quads and graph is None:
             graph = self._factory.default_graph
         return Namespace(name, iri, graph)
+
+    def _name(self, bare: re.Pattern[str]) -> str | None:
+        """A key or name, in quotes or bare; None if there is none."""
+        quoted = self._take(_STRING)
+        if quoted is not None:
+            return self._unescape(quoted)
+        found = self._take(_SINGLE_QUOTED) or self._take(bare)
+        return None if found is None else found[1]
 
     def _end_row(self) -> None:
         if not self._at("."):

@@ -94,7 +94,20 @@ class Replay:
         so that rows may be left."""
         try:
             for entry in self._selection.entries(rows):
-                self._put(entry)
+                changes = entry.changes
+                if changes is not None:
+                    together = self._group > 1 and changes.operations <= _TOGETHER
+                    size = (1, changes.operations, changes.characters if together else 0)
+                    total = tuple(map(add, self._size, size))
+                    if total[0] > self._group or total[1] > _TOGETHER or total[2] > _TEXT:
+                        self.commit()
+                        total = size
+                    self._size = total
+                self._waiting.append(entry)
+                # Where transactions are applied one by one, the end of their patch is not waited
+                # for longer than this.
+                if self._group == 1 and changes is None:
+                    self.commit()
         except Exception as error:
             if not self._failed:
                 if isinstance(error, JellyError) and not isinstance(error, RewrittenError):
@@ -108,23 +121,6 @@ class Replay:
         """Apply what is complete, because it is not known when more rows come."""
         self._selection.check_found()
         self.commit()
-
-    def _put(self, entry: Entry) -> None:
-        """Apply an entry, together with those that follow or not."""
-        changes = entry.changes
-        if changes is not None:
-            together = self._group > 1 and changes.operations <= _TOGETHER
-            size = (1, changes.operations, changes.characters if together else 0)
-            total = tuple(map(add, self._size, size))
-            if total[0] > self._group or total[1] > _TOGETHER or total[2] > _TEXT:
-                self.commit()
-                total = size
-            self._size = total
-        self._waiting.append(entry)
-        # Where transactions are applied one by one, the end of their patch is not waited for longer
-        # than this.
-        if self._group == 1 and changes is None:
-            self.commit()
 
     def commit(self) -> None:
         """Apply all entries that wait."""
