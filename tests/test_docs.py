@@ -192,4 +192,4 @@ def test_every_block_names_its_language_or_is_text() -> None:
         for page in PAGES
         for language, _ in blocks.blocks((DOCS / page).read_text(encoding="utf-8"))
     }
-    assert {language for _, language in languages} <= CODE | {"", "json", "sparql", "text"}
+    assert {language for _, language in languages} <= CODE | {"", "json", "text"}

@@ -13,7 +13,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from typing import Any, Final
-from urllib.parse import urljoin
 from xml.parsers import expat
 
 from ..codec.text.lines import LABEL_PART, NAME_START, NOT_IN_IRI, unescaped
@@ -21,7 +20,7 @@ from ..codec.text.ntriples import StandIns, written_label
 from ..errors import JellyError, LimitError, TermError, TextError
 from ..io.chunks import relabelled
 from ..io.sources import CHUNK
-from .reading import DEPTH, NEED_BASE, gathered, too_deep
+from .reading import DEPTH, NEED_BASE, gathered, pyoxigraph_module, too_deep
 from .scans import IRI_BYTES
 
 #: A name of XML without a colon.
@@ -43,9 +42,9 @@ _TAG: Final = 1 << 22
 #: Characters of an entity, with those that it refers to; and where there are any, bytes of a tag.
 _ENTITY: Final = 1 << 10
 _TAG_WITH_ENTITIES: Final = 1 << 16
-_REFERENCE: Final = re.compile(r"&([^\s;&<#]{1,255}+);")
-#: Bytes of one.
-_LONGEST_REFERENCE: Final = 4 * 255 + 2
+_REFERENCE: Final = re.compile(r"&([^\s;&<#]++);")
+#: A tag, which text follows.
+_WHOLE_TAG: Final = re.compile(r"""<(?:[^"'>]++|"[^"]*+"|'[^']*+')*+""")
 _PREDEFINED: Final = ("amp", "lt", "gt", "quot", "apos")
 #: Bytes of the rewritten document, and of the namespaces that XML literals get, and how many more
 #: for each byte of the document.
@@ -81,20 +80,21 @@ class RdfXmlText:
     def __init__(self, base: str | None = None, line: int = 1) -> None:
         self.namespaces: dict[str, str] = {}
         self._line = line
-        #: The base, and those around the open elements.
         self._base = base
-        self._bases: list[str | None] = []
+        #: Names of attributes of RDF, by the prefixes in scope.
+        self._checked: frozenset[str] = frozenset()
+        #: The base and the names around each open element.
+        self._open: list[tuple[str | None, frozenset[str]]] = []
+        #: The number of elements around the content of an XML literal; 0 outside of one.
+        self._literal = 0
         #: Characters of entities and of namespaces, by name.
         self._entities = dict.fromkeys(_PREDEFINED, 1)
         self._declared: dict[str, int] = {}
-        self._checked: set[str] = set()
-        #: Whether a document type may declare entities that are not read; and the end of the last
-        #: chunk, which a reference may begin in.
+        #: Whether a document type may declare entities that are not read.
         self._is_external = False
-        self._before = b""
         self._out: list[str] = []
         self._fed = self._expanded = 0
-        #: What the document begins with.
+        #: What the document begins with, but for white space.
         self._opening = b"<"
         parser = self._parser = expat.ParserCreate()
         parser.buffer_text = True
@@ -116,7 +116,7 @@ class RdfXmlText:
         """
         for chunk in gathered(document):
             if not self._fed:
-                self._opening = chunk.lstrip()[:1] or b"<"
+                self._opening = chunk.lstrip()[:2] or b"<"
             for at in range(0, len(chunk), CHUNK):
                 yield from self._parsed(chunk[at : at + CHUNK], is_last=False)
         yield from self._parsed(b"", is_last=True)
@@ -144,14 +144,12 @@ class RdfXmlText:
         parser = self._parser
         try:
             parser.Parse(data, is_last)
-            if self._is_external:
-                self._check_references(data)
         except expat.ExpatError as error:
             message = expat.ErrorString(error.code)
             if is_last:
-                has_root = self._bases or message != expat.errors.XML_ERROR_NO_ELEMENTS
+                has_root = self._open or message != expat.errors.XML_ERROR_NO_ELEMENTS
                 message = f"the document {'is truncated' if has_root else 'has no root element'}"
-            if self._opening not in b"<\xfe\xff\x00":
+            if self._opening[:1] not in b"<\xfe\xff\x00":
                 message += "; this is another syntax than RDF/XML, which begins with <"
             failed = TextError(f"malformed XML: {message}")
             failed.line, failed.column = self._line + error.lineno - 1, error.offset + 1
@@ -175,13 +173,15 @@ class RdfXmlText:
     def _document_type(self, _: str, system: str | None, __: str | None, ___: bool) -> None:
         self._is_external = system is not None
 
-    def _check_references(self, data: bytes) -> None:
-        """Check references to entities, which expat leaves out if they may be declared in an
-        external document type."""
-        # ASCII characters of UTF-16 have zeros.
-        data = self._before + data.replace(b"\0", b"")
-        self._before = data[-_LONGEST_REFERENCE:]
-        for name in _REFERENCE.findall(data.decode(errors="replace")):
+    def _check_references(self) -> None:
+        """Check the references in attributes of the tag, which expat leaves out without a word if
+        they may be declared in an external document type."""
+        encoding = {b"\xff\xfe": "utf-16-le", b"<\0": "utf-16-le"}.get(self._opening)
+        if self._opening in (b"\xfe\xff", b"\0<"):
+            encoding = "utf-16-be"
+        data = self._parser.GetInputContext() or b""
+        tag = _WHOLE_TAG.match(data.decode(encoding or "utf-8", errors="replace"))
+        for name in _REFERENCE.findall("" if tag is None else tag[0]):
             if name not in self._entities:
                 raise TextError(f"the entity &{name}; is not declared")
 
@@ -205,25 +205,32 @@ class RdfXmlText:
         self._out.append(text.translate(_IN_TEXT) if _HAS_ESCAPES(text) else text)
 
     def _end(self, name: str) -> None:
-        self._base = self._bases.pop()
+        self._base, self._checked = self._open.pop()
+        if len(self._open) < self._literal:
+            self._literal = 0
         self._out.append(f"</{name}>")
 
     def _start(self, name: str, attributes: list[str]) -> None:
-        self._bases.append(self._base)
-        if len(self._bases) > DEPTH:
+        self._open.append((self._base, self._checked))
+        if len(self._open) > DEPTH:
             raise too_deep()
         if not attributes:
             self._out.append(f"<{name}>")
             return
         if len(attributes) > 2 * _ATTRIBUTES:
             raise LimitError(f"a tag has more than {_ATTRIBUTES} attributes")
+        if self._is_external:
+            self._check_references()
         names, values = attributes[::2], attributes[1::2]
         for key, value in zip(names, values, strict=True):
             if key.startswith("xmlns"):
                 self._declare(key[6:], value)
         tag = f"<{name}"
+        in_literal = self._literal
         for key, value in zip(names, values, strict=True):
-            if key in self._checked:
+            if in_literal:
+                pass
+            elif key in self._checked:
                 value = self._attribute(key, value)
             elif key == "xml:base":
                 self._base = self._resolved(value)
@@ -238,8 +245,11 @@ class RdfXmlText:
     def _declare(self, prefix: str, iri: str) -> None:
         _check_length(iri)
         self._declared[prefix] = len(prefix) + len(iri)
+        names = {f"{prefix}:{name}" for name in _CHECKED}
         if iri == _RDF:
-            self._checked.update(f"{prefix}:{name}" for name in _CHECKED)
+            self._checked |= names
+        elif self._checked & names:
+            self._checked -= names
         if _IRI.fullmatch(iri):
             self.namespaces[prefix] = iri
 
@@ -254,6 +264,7 @@ class RdfXmlText:
         if value not in _PARSE_TYPES:
             raise TextError(f"the parseType {value} is not supported")
         if value == "Literal":
+            self._literal = len(self._open)
             # pyoxigraph declares all namespaces in scope in the literal.
             self._expanded += sum(self._declared.values())
             self._check_expanded()
@@ -265,11 +276,27 @@ class RdfXmlText:
             return self._base
         base = reference
         if not _SCHEME.match(reference):
-            base = urljoin(self._base or "", reference)
-            if not _SCHEME.match(base):
+            if self._base is None:
                 raise TextError(f"the xml:base {reference!r} is relative{NEED_BASE}")
+            base = self._absolute(reference)
         _check_length(base)
         return base
+
+    def _absolute(self, reference: str) -> str:
+        """A relative IRI, resolved by pyoxigraph."""
+        module = pyoxigraph_module()
+        text = f"<{reference}> <urn:p> <urn:o> ."
+        _check_length(reference)
+        try:
+            # A backslash would begin an escape.
+            (quad,) = module.parse(
+                text.replace("\\", " "), format=module.RdfFormat.TURTLE, base_iri=self._base
+            )
+        except (SyntaxError, ValueError) as error:
+            message = f"the xml:base {reference!r} cannot be resolved against {self._base!r}"
+            raise TextError(message) from error
+        absolute: str = quad.subject.value
+        return absolute
 
 
 def _check_length(iri: str) -> None:

@@ -42,6 +42,8 @@ _PLACE: Final = re.compile(
 _RELATIVE: Final = re.compile(
     r"\A(?:error while parsing IRI '.*': )?No scheme found in an absolute IRI\Z", re.DOTALL
 )
+#: Characters of pyoxigraph's message that an error has.
+_MESSAGE: Final = 400
 #: What to add to the error of a relative IRI without a base.
 NEED_BASE: Final = ": relative IRIs need a base"
 #: What pyoxigraph says of a remote context.
@@ -294,6 +296,8 @@ def _message_of(error: SyntaxError) -> str:
         return message + NEED_BASE
     if found := _TERM.match(message):
         return f"Oxigraph rejects the {found[1]} {shorten(found[2])!r}: {found[3]}"
+    # It may have a token of megabytes.
+    message = shorten(message, _MESSAGE)
     for start, term in _REJECTED.items():
         if message.startswith(start):
             return f"Oxigraph rejects {term}: {message}"

@@ -643,6 +643,9 @@ def _load_text(
     has_names = form in (Format.TURTLE, Format.TRIG)
     base = base if has_names else None
     syntax = _SYNTAXES[form]
+    reserved = bookkeeping or not form.has_graphs
+    if not reserved and not _cannot_name_reserved((base or "").encode()):
+        raise _UnsureError
     with Input(src) as source:
         chunks = without_mark(source.chunks())
         try:
@@ -657,7 +660,7 @@ def _load_text(
                 _guarded(
                     chunks,
                     scan,
-                    reserved=bookkeeping or not form.has_graphs,
+                    reserved=reserved,
                     long=in_memory,
                 ),
                 syntax,

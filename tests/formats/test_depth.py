@@ -98,6 +98,22 @@ def test_many_prefixes() -> None:
     assert converted("<urn:s> <urn:prefix> ' prefix '.\n" * 120_000, "ttl").count(b"\n") == 120_000
 
 
+@pytest.mark.parametrize("name", [r"e:a.prefix", r"e:a\/prefix", "e:a..prefix", "_:b.prefix"])
+def test_names_that_end_like_a_declaration(name: str) -> None:
+    verb = "a" if name.startswith("_") else name
+    text = "PREFIX e: <urn:e:>\n" + f"{name} {verb} <urn:o> .\n" * 100_001
+    assert converted(text, "ttl").count(b"\n") == 100_001
+
+
+@pytest.mark.parametrize("before", ["<urn:o>.", "1 .", '"x"@en.', "<urn:o> .\n@", "e:o . # e:a.\n"])
+def test_declarations_after_what_ends_a_statement(before: str) -> None:
+    text = f"PREFIX e: <urn:e:>\n<urn:s> a {before}prefix p: <{LONG}{LONG}> " + (
+        "." if before.endswith("@") else ""
+    )
+    with pytest.raises(LimitError, match="4096 bytes"):
+        converted(text, "ttl")
+
+
 LONG = "x" * 4000
 
 

@@ -154,7 +154,7 @@ def test_a_base_of_the_root_element() -> None:
         objects(text)
     with pytest.raises(TextError, match=r"relative IRIs need a base$"):
         objects(text.replace('"c/"', '""'))
-    with pytest.raises(TextError, match=r"rejects the IRI 'http://b/c {'"):
+    with pytest.raises(TextError, match=r"cannot be resolved against"):
         objects(text.replace('"c/"', '"c {"'), "http://b/")
 
 
@@ -389,3 +389,56 @@ def test_a_long_tag() -> None:
         document = [(OPENING + start).encode(), *[b"x" * (1 << 20)] * 40]
         with pytest.raises(LimitError, match="a tag or comment is too long"):
             list(RdfXmlText().chunks(document))
+
+
+def test_names_of_rdf_are_known_by_the_namespace_in_scope() -> None:
+    rdf = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
+    node = f'<x:Description xmlns:x="{rdf}" xmlns:r="urn:e:" r:nodeID="v." r:bagID="b"/>'
+    text = document(f"<e:p>{node}</e:p>")
+    assert {Literal("v."), Literal("b")} <= {*objects(text)}
+    with pytest.raises(TextError, match="bagID"):
+        objects(document(f'<e:p>{node}</e:p><e:q r:bagID="b"/>'))
+
+
+@pytest.mark.parametrize(
+    "inner",
+    [
+        '<e:a xml:base="b/">x</e:a>',
+        '<e:a r:nodeID="v." r:bagID="b" r:parseType="other">x</e:a>',
+    ],
+)
+def test_an_xml_literal_is_not_changed(inner: str) -> None:
+    (literal,) = objects(document(f'<e:p r:parseType="Literal">{inner}</e:p>'))
+    assert isinstance(literal, Literal)
+    opening = inner.partition(">")[0]
+    assert literal.lex.startswith(opening)
+    # After it, names are RDF's again.
+    with pytest.raises(TextError, match="bagID"):
+        objects(document(f'<e:p r:parseType="Literal">{inner}</e:p><e:q r:bagID="b"/>'))
+
+
+@pytest.mark.parametrize(
+    ("base", "relative", "expected"),
+    [
+        ("http://a//b/", "c/", "http://a//b/c/"),
+        ("app://x/y/", "c/", "app://x/y/c/"),
+        ("http://a/web/http://b/d/", "c/", "http://a/web/http://b/d/c/"),
+    ],
+)
+def test_relative_bases_are_resolved_as_iris_are(base: str, relative: str, expected: str) -> None:
+    text = document('<e:p r:resource="x"/>').replace("xmlns:e", f'xml:base="{relative}" xmlns:e', 1)
+    assert objects(text, base) == [Iri(f"{expected}x")]
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16", "utf-16-be"])
+def test_references_where_a_document_type_is_not_read(encoding: str) -> None:
+    before = '<!DOCTYPE r:RDF SYSTEM "x.dtd" [<!ENTITY known "k">]>'
+    if encoding == "utf-16-be":
+        before = "\ufeff" + before
+    text = "<!-- &other; --><e:p>&known;<![CDATA[&other;]]>♁㭁</e:p>"
+    (literal,) = objects(document(text, before=before).encode(encoding))
+    assert literal == Literal("k&other;♁㭁")
+    for name in ("other", "x" * 300):
+        for content in (f"<e:p>&{name};</e:p>", f'<e:p r:resource="urn:&{name};"/>'):
+            with pytest.raises(TextError, match="is not declared"):
+                objects(document(content, before=before).encode(encoding))

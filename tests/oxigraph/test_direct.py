@@ -101,6 +101,14 @@ def test_the_reserved_graph_in_small_chunks(size: int) -> None:
         load(ox.Store(), Small(text), format="trig")
 
 
+@pytest.mark.parametrize(
+    "base", ["urn:jelly-plugins:bookkeeping", "urn:jelly-plugins:bookkeeping#x"]
+)
+def test_the_reserved_graph_by_the_base(base: str) -> None:
+    with pytest.raises(TermError, match="bookkeeping"):
+        load(ox.Store(), b"<> { <urn:s> <urn:p> 1 }", format="trig", base=base)
+
+
 @pytest.mark.parametrize("text", [b'"bookkeeping"', b'"\\u0041"', b"<urn:jelly-plugins:x>"])
 def test_text_that_only_looks_like_it(store: ox.Store, text: bytes) -> None:
     line = b"<urn:s> <urn:p> " + text
