@@ -21,6 +21,8 @@ from .settings import Contexts
 
 _KEY: Final = "@context"
 _IMPORT: Final = "@import"
+#: Types of values that may have a context in them.
+_CONTAINERS: Final = (dict, list)
 #: The key of a context, which may have escapes.
 _MAY_BE_CONTEXT: Final = re.compile(rb'"@context"|\\u00[4-7]')
 _KEY_BYTES: Final = 10
@@ -138,6 +140,13 @@ class Costs:
         #: Of the context in force: the length of its longest IRI, and its terms.
         self._in_force = self._context(outer, length, 0)
 
+    def copy(self) -> Costs:
+        """The costs so far."""
+        made = Costs(self.longest)
+        made.copies, made._in_force = self.copies, self._in_force
+        made._scoped |= self._scoped
+        return made
+
     def add(self, document: Any) -> None:
         """Add a document whose remote contexts are in it.
 
@@ -168,7 +177,7 @@ class Costs:
                 1 for name in used if isinstance(name, str) and name in self._scoped
             )
         for key, each in value.items():
-            if key != _KEY:
+            if key != _KEY and isinstance(each, _CONTAINERS):
                 self._value(each, length, terms, nested)
 
     def _context(self, value: Any, length: int, terms: int) -> tuple[int, int]:
@@ -222,6 +231,9 @@ def _longest(context: dict[str, Any]) -> int:
         text = value.get("@id") if isinstance(value, dict) else value
         if isinstance(text, str):
             texts[key] = text
+    outer = sum(len(texts.get(name, "")) for name in ("@vocab", "@base"))
+    if texts.keys().isdisjoint([text.partition(":")[0] for text in texts.values()]):
+        return max(map(len, texts.values()), default=0) + outer
     #: The length and the number of terms of each chain.
     found: dict[str, tuple[int, int]] = {}
     for term in texts:
@@ -236,8 +248,7 @@ def _longest(context: dict[str, Any]) -> int:
             raise TextError(f"terms of a context refer to each other more than {_DEPTH} deep")
         for each in reversed(path):
             size, depth = found[each] = size + len(texts[each]), depth + 1
-    outer = sum(len(texts.get(name, "")) for name in ("@vocab", "@base"))
-    return max((size for size, _ in found.values()), default=0) + outer
+    return max(size for size, _ in found.values()) + outer
 
 
 class ContextLoader:

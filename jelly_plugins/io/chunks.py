@@ -225,26 +225,19 @@ _STRING_OR_RELATIVE: Final = re.compile(
 )
 
 
-def relative_iri(text: bytes) -> tuple[int, str] | None:
-    """The place and the text, shortened, of the first relative IRI in the text of a chunk.
-
-    >>> relative_iri(b'<urn:s> <urn:p> "<a>" .\\n<a> <urn:p> "<a>" .\\n')
-    (24, 'a')
-    """
-    if _RELATIVE.search(text) is not None:
-        for found in _STRING_OR_RELATIVE.finditer(text):
-            if found[1] is not None:
-                return found.start(), shorten(found[1].decode())
-    return None
-
-
 def reject_relative(text: bytes) -> None:
     """Check a chunk for a format whose readers reject relative IRIs.
 
     :raises TermError: an IRI is relative.
+
+    >>> reject_relative(b'<urn:s> <urn:p> "<a>" .\\n<b> <urn:p> "<a>" .\\n')
+    Traceback (most recent call last):
+    jelly_plugins.errors.TermError: the IRI <b> is relative
     """
-    if (found := relative_iri(text)) is not None:
-        raise TermError(f"the IRI <{found[1]}> is relative")
+    if _RELATIVE.search(text) is not None:
+        for found in _STRING_OR_RELATIVE.finditer(text):
+            if found[1] is not None:
+                raise TermError(f"the IRI <{shorten(found[1].decode())}> is relative")
 
 
 #: The label of a blank node, and literals, which are skipped: they may contain the same characters.

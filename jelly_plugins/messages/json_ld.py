@@ -104,7 +104,7 @@ class Documents:
     def any(self, document: dict[str, Any]) -> Iterator[bytes]:
         """An object that may have contexts."""
         document = self._loader.inlined(document)
-        costs = Costs(len(self._base or ""), self._context)
+        costs = self._costs.copy()
         costs.add(document)
         if self._opening:
             self._count_opening(0)
