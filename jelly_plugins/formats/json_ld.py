@@ -26,8 +26,11 @@ _CONTAINERS: Final = (dict, list)
 #: The key of a context, which may have escapes.
 _MAY_BE_CONTEXT: Final = re.compile(rb'"@context"|\\u00[4-7]')
 _KEY_BYTES: Final = 10
-#: Contexts in contexts, values in values, and terms that refer to one another, at most.
+#: Contexts in contexts, values in values, and terms that IRIs refer to one after another, at most.
 _DEPTH: Final = 256
+#: Terms of a context that others refer to in any way: pyoxigraph follows a chain of them by
+#: recursion, which has crashed at 10,000.
+_REFERRED: Final = 1000
 #: Bytes of remote contexts in a document, each counted as often as it occurs.
 _INLINED: Final = 16 << 20
 #: Bytes of the shortest value that may have an IRI; and of IRIs that are not long.
@@ -135,8 +138,9 @@ class Costs:
     def __init__(self, length: int = 0, outer: Any = None) -> None:
         self.copies = 0
         self.longest = length
-        #: Terms with contexts of their own.
+        #: Terms with contexts of their own, and those that mean ``@type``.
         self._scoped: set[str] = set()
+        self._type_names = {"@type"}
         #: Of the context in force: the length of its longest IRI, and its terms.
         self._in_force = self._context(outer, length, 0)
 
@@ -145,6 +149,7 @@ class Costs:
         made = Costs(self.longest)
         made.copies, made._in_force = self.copies, self._in_force
         made._scoped |= self._scoped
+        made._type_names |= self._type_names
         return made
 
     def add(self, document: Any) -> None:
@@ -163,7 +168,7 @@ class Costs:
         if isinstance(value, list):
             for each in value:
                 self._value(each, length, terms, nested)
-        if not isinstance(value, dict) or value.get("@type") == "@json":
+        if not isinstance(value, dict):
             return
         if _KEY in value:
             length, terms = self._context(value[_KEY], length, terms)
@@ -171,12 +176,14 @@ class Costs:
             if nested > _NESTED:
                 raise LimitError(f"contexts of JSON-LD are nested more than {_NESTED} deep")
         if self._scoped:
-            types = value.get("@type")
-            used = [*value, *(types if isinstance(types, list) else [types])]
+            used = [*value]
+            for name in self._type_names & value.keys():
+                types = value[name]
+                used += types if isinstance(types, list) else [types]
             self.copies += terms * sum(
                 1 for name in used if isinstance(name, str) and name in self._scoped
             )
-        for key, each in value.items():
+        for key, each in _parts(value):
             if key != _KEY and isinstance(each, _CONTAINERS):
                 self._value(each, length, terms, nested)
 
@@ -190,6 +197,8 @@ class Costs:
             length += _longest(part)
             terms += len(part)
             for name, each in part.items():
+                if each == "@type" or (isinstance(each, dict) and each.get("@id") == "@type"):
+                    self._type_names.add(name)
                 if isinstance(each, dict) and _KEY in each:
                     self._scoped.add(name)
                     self._context(each[_KEY], length, terms)
@@ -214,6 +223,12 @@ class Costs:
             )
 
 
+def _parts(value: dict[str, Any]) -> Iterator[tuple[str, Any]]:
+    """The members of an object that JSON-LD reads."""
+    is_json = value.get("@type") == "@json"
+    return ((key, each) for key, each in value.items() if not (is_json and key == "@value"))
+
+
 def _not_available(iri: object) -> TextError:
     return TextError(
         f"the context {iri} is not available and never fetched: pass it with contexts="
@@ -225,12 +240,25 @@ def _longest(context: dict[str, Any]) -> int:
     refers to, the vocabulary and the base.
 
     :raises TextError: terms refer to each other in a chain that is too long.
+    :raises LimitError: others refer to too many terms.
     """
     texts: dict[str, str] = {}
+    referred = set()
     for key, value in context.items():
-        text = value.get("@id") if isinstance(value, dict) else value
+        text = value
+        if isinstance(value, dict):
+            text = value.get("@id", value.get("@reverse", key))
+            strings = [key, *(each for each in value.values() if isinstance(each, str))]
+            referred.update(each.partition(":")[0] for each in strings if each != key)
+            referred.update(each for each in strings if each != key)
         if isinstance(text, str):
             texts[key] = text
+            referred.add(text if text != key else "")
+            referred.add(text.partition(":")[0])
+        if ":" in key:
+            referred.add(key.partition(":")[0])
+    if len(referred & context.keys()) > _REFERRED:
+        raise LimitError(f"more than {_REFERRED} terms of a context are used to define others")
     outer = sum(len(texts.get(name, "")) for name in ("@vocab", "@base"))
     if texts.keys().isdisjoint([text.partition(":")[0] for text in texts.values()]):
         return max(map(len, texts.values()), default=0) + outer
@@ -284,12 +312,13 @@ class ContextLoader:
             raise TextError(f"values are nested more than {_DEPTH} deep")
         if isinstance(value, list):
             return [self._document(each, base, within, depth + 1) for each in value]
-        if not isinstance(value, dict) or value.get("@type") == "@json":
+        if not isinstance(value, dict):
             return value
-        return {
+        made = {
             key: (self._context if key == _KEY else self._document)(each, base, within, depth + 1)
-            for key, each in value.items()
+            for key, each in _parts(value)
         }
+        return value | made
 
     def _context(self, value: Any, base: str, within: tuple[str, ...], depth: int) -> Any:
         if isinstance(value, str):
