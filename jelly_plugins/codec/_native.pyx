@@ -27,7 +27,6 @@ Memory, for maintainers:
    encoders share no mutable state.
 """
 
-import os
 import re
 from dataclasses import replace
 

@@ -186,7 +186,8 @@ class TextDecoder(Decoder):
         first_frame: int = 0,
         validator: TermFactory[Any] | None = None,
     ) -> None:
-        super().__init__(TextFactory(notation, validator), limits=limits, first_frame=first_frame)
+        factory = TextFactory(notation, validator, limits)
+        super().__init__(factory, limits=limits, first_frame=first_frame)
         #: Number of statements decoded in all frames.
         self.statements = 0
         #: The frame that is being decoded, with the namespaces that were read so far as text; None

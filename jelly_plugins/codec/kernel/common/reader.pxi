@@ -133,7 +133,9 @@ cdef struct Reader:
     uint64_t frame_expansion
     # Maximum bytes of a term's text.
     uint64_t term_bytes
-    # Bytes of a quoted triple's text in addition to its terms.
+    # The text around the terms of a quoted triple, and its bytes with the spaces between them.
+    Slice opening
+    Slice closing
     uint64_t triple_overhead
 
     # State that is kept between frames.
