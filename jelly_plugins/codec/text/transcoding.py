@@ -163,7 +163,7 @@ class TextDecoder(Decoder):
     """Reads the frames of one stream as lines of N-Triples, or of N-Quads if it has graphs.
 
     :param notation: how quoted triples are written.
-    :param limits: the limits on untrusted input.
+    :param limits: the limits on untrusted input. ``frame_bytes`` bounds the text of a term too.
     :param first_frame: number of the first frame, if the stream is part of a longer one.
     :param validator: the factory of the backend that will read the text. The decoder rejects terms
         that this factory rejects, so that the backend need not check them again. The compiled
