@@ -71,7 +71,6 @@ cdef Status read_lines(Reader *reader, LineWriter *lines, size_t chunk) noexcept
         if lines.next < reader.planned:
             return AT_PLAN_END
         lines.next = 0
-        begin_plan(reader)
         status = plan_more(reader)
         if status != READ:
             return status
