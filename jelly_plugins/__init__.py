@@ -66,9 +66,8 @@ if TYPE_CHECKING:
         LoadSettings,
         OptionChanges,
     )
-    from .io.names import Format, WithMediaType
     from .io.sinks import Destination, Writable
-    from .io.sources import Readable, Source
+    from .io.sources import Format, Readable, Source, WithMediaType
     from .io.streams import (
         FrameReader,
         StreamWriteOptions,
@@ -163,7 +162,6 @@ if not TYPE_CHECKING:
             "io.streams",
             "io.sinks",
             "io.sources",
-            "io.names",
             "formats.settings",
             "formats.convert",
         ),

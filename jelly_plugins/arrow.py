@@ -42,11 +42,9 @@ from .codec.text.columns import column_of
 from .codec.text.ntriples import Dialect, Notation
 from .codec.text.transcoding import Text, TextFactory, whole
 from .errors import MissingExtraError, StatementError
-from .io.names import check_jelly_name
-from .io.progress import Progress, Steps
-from .io.sinks import Destination, open_output
+from .io.sinks import Destination, check_jelly_name, open_output
 from .io.sources import Source
-from .io.streams import FrameBytes, StreamReader
+from .io.streams import FrameBytes, Progress, Steps, StreamReader
 from .sparql import ResultsFormat, ResultsReader
 
 try:

@@ -1,7 +1,8 @@
-"""Peak memory of processes."""
+"""Memory of processes."""
 
 from __future__ import annotations
 
+import os
 import resource
 import sys
 from pathlib import Path
@@ -17,3 +18,8 @@ def peak() -> int:
         return found if sys.platform == "darwin" else found * 1024
     [line] = [line for line in status.splitlines() if line.startswith("VmHWM:")]
     return int(line.split()[1]) * 1024
+
+
+def resident() -> int:
+    """Return the resident memory of this process in bytes, where the system reports it."""
+    return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -12,11 +13,12 @@ from .shared_data import ROOT
 PATIENCE = 120
 
 
-def run(code: str, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
+def run(code: str, *arguments: str | Path, **environment: str) -> subprocess.CompletedProcess[str]:
     """Run a program to its end."""
     return subprocess.run(
         _command(code, arguments),
         cwd=ROOT,
+        env={**os.environ, **environment},
         capture_output=True,
         text=True,
         timeout=PATIENCE,

@@ -1,8 +1,6 @@
 from __future__ import annotations
 
 import io
-import subprocess
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -182,9 +180,7 @@ def test_accepted_inputs() -> None:
         (Capsule(batches[0]), TRIPLES[:9]),
         ([], []),
     ):
-        out = io.BytesIO()
-        assert arrow.write(given, out) == len(expected)
-        assert list(read_statements(out.getvalue())) == expected
+        assert written(given) == expected
 
 
 class Capsule:
@@ -275,20 +271,6 @@ def test_frames_of_polars(dtype: str) -> None:
     expected = [*((*row, BlankNode("g")) for row in TRIPLES), (*TRIPLES[0], DEFAULT_GRAPH)]
     assert written(frame) == expected
     assert written(polars.concat([frame, frame[3:7]], rechunk=False)) == expected + expected[3:7]
-
-
-def test_the_error_without_pyarrow_names_the_extra() -> None:
-    program = (
-        "import sys\n"
-        "sys.modules['pyarrow'] = None\n"
-        "try:\n"
-        "    import jelly_plugins.arrow\n"
-        "except ImportError as error:\n"
-        "    print(error)\n"
-    )
-    run = [sys.executable, "-c", program]
-    found = subprocess.run(run, capture_output=True, text=True, check=True)
-    assert "pip install 'jelly-plugins[arrow]'" in found.stdout
 
 
 def test_names_instead_of_members() -> None:

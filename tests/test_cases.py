@@ -5,7 +5,6 @@ They are shared data (``cases``), whose README describes them; tests are skipped
 
 from __future__ import annotations
 
-import io
 import json
 from pathlib import Path
 from typing import Any
@@ -20,9 +19,10 @@ from jelly_plugins import oxigraph as for_oxigraph
 from jelly_plugins import rdflib as for_rdflib
 from jelly_plugins.errors import ChainError, TermError, TextError
 from jelly_plugins.patch import check
-from jelly_plugins.patch.logs.conversion import convert as convert_patches
+from jelly_plugins.patch.logs import convert as convert_patches
 from jelly_plugins.sparql import read_results, write_results
 
+from .conversions import written
 from .shared_data import SHARED, shared
 
 BASE = "http://b/x/y"
@@ -76,10 +76,9 @@ def read_by_rdflib(path: Path) -> set[str]:
 
 
 def converted(path: Path) -> set[str]:
-    out = io.BytesIO()
     settings = ConversionSettings(base=BASE, contexts=contexts())
-    convert(path, out, target_format="nt", settings=settings)
-    return {str(quad) for quad in parse(out.getvalue(), RdfFormat.N_TRIPLES)}
+    text = written(convert, path, target_format="nt", settings=settings)
+    return {str(quad) for quad in parse(text, RdfFormat.N_TRIPLES)}
 
 
 @pytest.mark.parametrize("read", [read_by_oxigraph, read_by_rdflib, converted])
@@ -129,9 +128,8 @@ def test_results(name: str) -> None:
     else:
         assert rows == SOLUTIONS[name[:2]]
     for format_ in ("srj", "srx", "jelly-sparql"):
-        out = io.BytesIO()
-        write_results(reader.variables, rows, out, format=format_)
-        assert list(read_results(out.getvalue(), format=format_)) == rows
+        text = written(write_results, reader.variables, rows, format=format_)
+        assert list(read_results(text, format=format_)) == rows
 
 
 # Patches
@@ -148,9 +146,7 @@ def test_patches(name: str) -> None:
     path = case("patches", name)
     assert check(path).problems == []
     assert replayed(path) == {'<urn:s> <urn:p> "1"'}
-    out = io.BytesIO()
-    convert_patches([path], out, target_format="jellyp")
-    assert check(out.getvalue()).problems == []
+    assert check(written(convert_patches, [path], target_format="jellyp")).problems == []
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,8 @@
 """The code blocks of the documentation run, page by page and in order.
 
-Blocks of one page share a folder and, if they are Python, their names. Blocks without code
-(``text``, ``json``, no language) and those in :data:`NOT_RUN`, which gives the reasons, are not
-run.
+Blocks of one page share a folder and, if they are Python, their names. A block ``text`` directly
+after one of code is its output. Other blocks without code (``text``, ``json``, no language) and
+those in :data:`NOT_RUN`, which gives the reasons, are not run.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ NOT_RUN = {
     ("how-to/kafka.md", "from confluent_kafka import"): BROKER,
     ("how-to/kafka.md", "from pyoxigraph import Store"): BROKER,
     ("how-to/kafka.md", "from jelly_plugins.spark import"): BROKER,
-    ("spark-scale.md", "python -m tests.bench.spark_store_jobs batches"): BENCHMARK,
+    ("sharded-store.md", "python -m tests.bench.spark_store_jobs batches"): BENCHMARK,
 }
 
 
@@ -86,12 +86,14 @@ def test_blocks_of_a_page_run(page: str, tmp_path: Path, monkeypatch: pytest.Mon
         pytest.importorskip(NEEDS[page])
     monkeypatch.chdir(tmp_path)  # for stores with their own threads
     names: dict[str, object] = {"__name__": "page"}
+    shown = blocks.shown_output((DOCS / page).read_text(encoding="utf-8"))
     left_out = []
     for language, text in code_of(page):
         if why := reason(page, text):
             left_out.append(why)
         else:
-            blocks.run(language, text, names, tmp_path)
+            output = blocks.run(language, text, names, tmp_path)
+            assert text not in shown or blocks.matches(shown[text], output), output
     if len(left_out) == len(code_of(page)):
         pytest.skip(left_out[0])
 
@@ -152,17 +154,6 @@ def test_the_page_of_commands_has_every_command(monkeypatch: pytest.MonkeyPatch)
     for example in examples(commands(app)["convert"]):
         assert f"\n{example}\n" in page
     assert "`--context URL=FILE`\n:   Local file for a remote context" in page
-
-
-def test_the_comment_on_the_start_page_is_what_is_printed(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    page = (DOCS / "start" / "index.md").read_text(encoding="utf-8")
-    [block] = [text for _, text in blocks.blocks(page) if "print(error)  #" in text]
-    blocks.run_python(block, {"__name__": "page"}, tmp_path)
-    found = re.search(r"print\(error\)  # (.*)", block)
-    assert found is not None
-    assert found[1] == capsys.readouterr().out.splitlines()[-1]
 
 
 def test_the_reference_has_every_public_name() -> None:

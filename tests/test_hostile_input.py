@@ -27,7 +27,7 @@ from jelly_plugins import (
 from jelly_plugins.codec.text.ntriples import statement_text
 from jelly_plugins.errors import LimitError, TermError
 from jelly_plugins.formats.convert import convert
-from jelly_plugins.io.names import Format
+from jelly_plugins.io.sources import Format
 from jelly_plugins.io.streams import write_bytes
 from jelly_plugins.patch import (
     BEGIN,

@@ -21,7 +21,7 @@ from jelly_plugins import (
     read,
 )
 from jelly_plugins.backends import get_backend
-from jelly_plugins.io.names import Format
+from jelly_plugins.io.sources import Format
 from jelly_plugins.tools.compare import compare_datasets
 
 from .conversions import converted

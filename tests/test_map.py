@@ -2,8 +2,7 @@
 
 The tests check names in backticks: files and folders, relative to the project, the package or the
 tests, and after a colon a name that the file defines (``codec/rdf/rules.py:NEXT``,
-``io/streams.py:FrameReader.close``). In ``docs/rules.md`` they also check names of tests, which are
-in the first file of the section unless they name another one.
+``io/streams.py:FrameReader.close``).
 """
 
 from __future__ import annotations
@@ -16,18 +15,13 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
-DOCUMENTS = [
-    "CONTRIBUTING.md",
-    *(f"docs/{name}.md" for name in ("ARCHITECTURE", "glossary", "kernels", "rules")),
-]
+DOCUMENTS = ["CONTRIBUTING.md", "docs/ARCHITECTURE.md"]
 #: Folders that names of files are relative to.
 FOLDERS = (ROOT, ROOT / "jelly_plugins", ROOT / "tests")
 
 _CODE = re.compile(r"`([^`\n]+)`")
 _FILE = re.compile(r"(\.?\w[\w./-]*\.(?:c|md|pxi|py|pyi|pyx|proto|sh|toml))(?::([\w.]+))?")
 _FOLDER = re.compile(r"\.?\w[\w./-]*/")
-_TEST = re.compile(r"test_\w+")
-_CELL = re.compile(r"(?<!\\)\|")
 
 
 def text_of(document: str) -> str:
@@ -68,13 +62,6 @@ def named(document: str) -> Iterator[tuple[str, str | None]]:
             yield code, None
 
 
-def sections(document: str) -> Iterator[tuple[str, list[list[str]]]]:
-    """Yield the sections of a document: text, and the rows of its tables without headers."""
-    for section in re.split(r"^## ", text_of(document), flags=re.MULTILINE)[1:]:
-        lines = [line for line in section.splitlines() if line.startswith("|")]
-        yield section, [[cell.strip() for cell in _CELL.split(line)[1:-1]] for line in lines[2:]]
-
-
 @pytest.mark.parametrize("document", DOCUMENTS)
 def test_names_in_documents_exist(document: str) -> None:
     found = list(named(document))
@@ -85,30 +72,3 @@ def test_names_in_documents_exist(document: str) -> None:
         if not any(definition is None or defines(path, definition) for path in existing_paths(name))
     ]
     assert not missing
-
-
-def test_every_rule_has_a_module_and_a_test() -> None:
-    for section, rows in sections("docs/rules.md"):
-        [usual, *_] = [name for name, _ in _FILE.findall(section) if name.startswith("tests/")]
-        rules = [row for row in rows if any(row[1:])]
-        assert len(rules) > 8
-        for rule, where, modules, tests in rules:
-            assert rule
-            assert where
-            assert any(_FILE.fullmatch(name) for name in _CODE.findall(modules)), rule
-            names = _CODE.findall(tests)
-            assert names, rule
-            for name in names:
-                if _TEST.fullmatch(name):
-                    assert defines(ROOT / usual, name), name
-                else:
-                    assert _FILE.fullmatch(name), name
-
-
-@pytest.mark.parametrize(
-    "tests", ["tests/codec/test_checklist.py", "tests/codec/test_patch_checklist.py"]
-)
-def test_every_test_of_a_rule_is_in_the_table(tests: str) -> None:
-    table = (ROOT / "docs/rules.md").read_text(encoding="utf-8")
-    names = re.findall(r"^def (test_\w+)", source(ROOT / tests), re.MULTILINE)
-    assert [name for name in names if f"`{name}`" not in table] == []

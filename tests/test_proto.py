@@ -9,6 +9,7 @@ import pytest
 
 from jelly_plugins.proto import grpc_pb2, patch_pb2, rdf_pb2
 
+from . import programs
 from .shared_data import ROOT
 
 IMPORTS = {
@@ -23,9 +24,7 @@ USE = (
 
 
 def run(code: str) -> str:
-    done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, cwd=ROOT
-    )
+    done = programs.run(f"import warnings; warnings.simplefilter('error')\n{code}")
     assert done.returncode == 0, done.stderr
     return done.stdout.strip()
 

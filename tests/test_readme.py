@@ -35,11 +35,15 @@ def sections() -> dict[str, str]:
     return {name: README[start:end] for (start, name), end in zip(starts, ends, strict=True)}
 
 
+def is_code(block: tuple[str, str]) -> bool:
+    return block[0] != "text" and not block[1].startswith(SET_UP)
+
+
 SECTIONS = sections()
 EXAMPLES = {
     heading: code
     for heading, text in SECTIONS.items()
-    if (code := [block for block in blocks.blocks(text) if not block[1].startswith(SET_UP)])
+    if (code := [block for block in blocks.blocks(text) if is_code(block)])
 }
 
 
@@ -48,10 +52,12 @@ def test_blocks_of_a_section_run_twice(
     heading: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
+    shown = blocks.shown_output(README)
     for _ in range(2):
         names: dict[str, object] = {"__name__": "readme"}
         for language, text in EXAMPLES[heading]:
-            blocks.run(language, text, names, tmp_path)
+            output = blocks.run(language, text, names, tmp_path)
+            assert text not in shown or blocks.matches(shown[text], output), output
 
 
 @pytest.mark.parametrize("heading", EXAMPLES)

@@ -37,6 +37,8 @@ from jelly_plugins.patch import (
 )
 from jelly_plugins.sparql import ResultsFormat, read_results, write_results
 
+from .conversions import written
+
 #: Errors that the caller can handle.
 ACCEPTED: Final = (JellyError, RuntimeError, ValueError)
 #: In the error of a generator for a second caller.
@@ -56,7 +58,6 @@ def jelly() -> bytes:
 
 def log(form: PatchFormat) -> bytes:
     """A log of patches."""
-    out = io.BytesIO()
     quads = [(*statement, Iri("http://x/g")) for statement in STATEMENTS]
     patches = [
         Patch(
@@ -70,28 +71,20 @@ def log(form: PatchFormat) -> bytes:
         )
         for n in range(ROWS // 100)
     ]
-    write_patches(patches, out, format=form)
-    return out.getvalue()
+    return written(write_patches, patches, format=form)
 
 
 def results(form: ResultsFormat) -> bytes:
-    out = io.BytesIO()
-    write_results(
-        ["a", "b"], [(each.subject, each.object) for each in STATEMENTS], out, format=form
-    )
-    return out.getvalue()
+    rows = [(each.subject, each.object) for each in STATEMENTS]
+    return written(write_results, ["a", "b"], rows, format=form)
 
 
 def jena(form: str) -> bytes:
-    out = io.BytesIO()
-    jelly_plugins.jena.write(STATEMENTS, out, format=form)
-    return out.getvalue()
+    return written(jelly_plugins.jena.write, STATEMENTS, format=form)
 
 
 def messages(form: str) -> bytes:
-    out = io.BytesIO()
-    write_messages([[each] for each in STATEMENTS], out, format=form)
-    return out.getvalue()
+    return written(write_messages, [[each] for each in STATEMENTS], format=form)
 
 
 def with_options(reader: Any) -> Iterator[Any]:

@@ -20,16 +20,17 @@ from click.exceptions import Exit, NoArgsIsHelpError
 from ..errors import JellyError
 from ..io.sinks import NO_ROOM
 from . import discard_output, exit_code, version_text
+from .options import Parsed, command, limits, parse_limit
 
 #: The module of each command or group, and the line that lists it.
 _COMMANDS: Final = {
     "demo": ("demo", "Parse, load, query and dump a small real file, timed."),
     "convert": ("convert", "Convert between Jelly and other RDF formats."),
-    "inspect": ("inspect", "Show options, frames, rows by kind and sizes of a Jelly stream."),
-    "validate": ("validate", "Check an RDF file, and compare it with other RDF files."),
+    "inspect": ("checks", "Show options, frames, rows by kind and sizes of a Jelly stream."),
+    "validate": ("checks", "Check an RDF file, and compare it with other RDF files."),
     "load": ("store", "Load files of any format into an Oxigraph store on disk."),
     "dump": ("store", "Write an Oxigraph store, or one graph of it, in any format."),
-    "query": ("query", "Query files or a store, and write the results."),
+    "query": ("store", "Query files or a store, and write the results."),
     "serve": ("service", "Serve topics by gRPC, and take published streams into a store."),
     "publish": ("service", "Publish a file to a server."),
     "subscribe": ("service", "Write the stream of a topic as Jelly."),
@@ -52,8 +53,6 @@ class JellyGroup(click.Group):
         if name not in _COMMANDS:
             return None
         if name not in self.commands:
-            from .options import command
-
             module = import_module(f".{_COMMANDS[name][0]}", __package__)
             function = getattr(module, name, None)
             self.commands[name] = command(function) if function else module.app
@@ -125,21 +124,6 @@ def _complain(message: str) -> None:
     print(f"jelly: {message}", file=sys.stderr)
 
 
-def _limits(_ctx: Any, _param: Any, given: tuple[str, ...]) -> dict[str, int]:
-    """The numbers of ``--limit`` by name; an unknown limit is wrong usage."""
-    from .options import limits
-
-    numbers = {}
-    for each in given:
-        name, _, number = each.partition("=")
-        if not number.isdecimal():
-            raise click.BadParameter(f"{each} is not NAME=NUMBER")
-        numbers[name] = int(number)
-    if numbers:
-        limits(given=numbers)
-    return numbers
-
-
 @click.group(
     "jelly",
     cls=JellyGroup,
@@ -151,14 +135,16 @@ def _limits(_ctx: Any, _param: Any, given: tuple[str, ...]) -> dict[str, int]:
 @click.option(
     "--limit",
     multiple=True,
-    metavar="NAME=NUMBER",
-    callback=_limits,
+    type=Parsed("NAME=NUMBER", parse_limit),
     help="Override a limit on the input of the command that follows, such as nesting=3.",
 )
 @click.pass_context
-def app(ctx: click.Context, version: bool, limit: dict[str, int]) -> None:
+def app(ctx: click.Context, version: bool, limit: tuple[tuple[str, int], ...]) -> None:
     """Read, write, check and load Jelly, the binary streaming RDF format."""
-    ctx.obj = limit
+    ctx.obj = dict(limit)
+    if limit:
+        # An unknown one is wrong usage of any command.
+        limits()
     if version:
         print(version_text())
     elif ctx.invoked_subcommand is None:

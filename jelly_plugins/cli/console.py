@@ -10,19 +10,20 @@ import stat
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from dataclasses import fields, is_dataclass
-from enum import Enum
+from dataclasses import dataclass, fields, is_dataclass
+from enum import Enum, StrEnum
 from functools import cache
 from itertools import islice
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from click import UsageError
 
-from ..io.names import format_of
-from ..io.sinks import SUFFIXES, Destination, ending_of
-from ..io.sources import Source
+from ..io.sinks import Destination
+from ..io.sources import SUFFIXES, Source, ending_of, format_of
 
 STANDARD: Final = "-"
+
+Form = TypeVar("Form", bound=StrEnum)
 
 #: Files smaller than this are read too quickly for a progress bar.
 _WORTH_A_BAR: Final = 4 << 20
@@ -112,26 +113,60 @@ def _size(name: str) -> int | None:
     return found.st_size if stat.S_ISREG(found.st_mode) else None
 
 
-def destination(name: str, *, force: bool, binary: bool) -> Destination:
-    """Where to write; ``-`` is stdout.
+@dataclass(frozen=True, kw_only=True)
+class Output:
+    """Where a command writes; ``-`` is stdout."""
 
-    :param force: whether an existing file is replaced.
-    :param binary: whether the output is not for a terminal.
-    """
-    if name == STANDARD:
-        if binary and sys.stdout.isatty():
-            raise UsageError("Jelly is binary: name a file with -o, or pipe the output")
-        return sys.stdout.buffer
-    if not name:
-        raise UsageError("the name of the output is empty: - is standard output")
-    if os.path.isdir(name):
-        raise UsageError(f"{name} is a folder")
-    ending = os.path.splitext(name)[1].lower()
-    if ending in _OTHER_COMPRESSIONS:
-        raise UsageError(f"{name}: unknown compression {ending} (supported: {', '.join(SUFFIXES)})")
-    if not force and _size(name) is not None:
-        raise UsageError(f"{name} exists: --force replaces it")
-    return name
+    output: str = STANDARD
+    force: bool = False
+
+    def open(self, *, binary: bool) -> Destination:
+        """The destination.
+
+        :param binary: whether the output is not for a terminal.
+        """
+        name = self.output
+        if name == STANDARD:
+            if binary and sys.stdout.isatty():
+                raise UsageError("Jelly is binary: name a file with -o, or pipe the output")
+            return sys.stdout.buffer
+        if not name:
+            raise UsageError("the name of the output is empty: - is standard output")
+        if os.path.isdir(name):
+            raise UsageError(f"{name} is a folder")
+        ending = os.path.splitext(name)[1].lower()
+        if ending in _OTHER_COMPRESSIONS:
+            supported = ", ".join(SUFFIXES)
+            raise UsageError(f"{name}: unknown compression {ending} (supported: {supported})")
+        if not self.force and _size(name) is not None:
+            raise UsageError(f"{name} exists: --force replaces it")
+        return name
+
+    def reject_ending(self, written: str) -> None:
+        """Reject a name whose ending is not of the format written.
+
+        A name without an ending, and anything that is not a file, gets the default format.
+
+        :param written: the format written, and how to choose another one.
+        """
+        from ..patch.formats import format_of as log_format_of
+
+        name = self.output
+        ending = ending_of(name)
+        is_special = os.path.exists(name) and not os.path.isfile(name)
+        if name == STANDARD or ending in ("", *_OTHER_COMPRESSIONS) or is_special:
+            return
+        requested = format_of(name) or log_format_of(name)
+        if requested is not None:
+            raise UsageError(f"{name} has the ending of {requested}: {written}")
+        raise UsageError(f"{name}: {ending} is not a known file ending: {written}")
+
+
+def known(form: Form | None, name: str, option: str = "--from") -> Form:
+    """The format of a file, unless neither its name nor an option says it."""
+    if form is None:
+        raise UsageError(f"the format of {name} is not known: {option} names it")
+    return form
 
 
 def require_files(names: Iterable[str]) -> None:
@@ -142,25 +177,6 @@ def require_files(names: Iterable[str]) -> None:
     for name in names:
         if name != STANDARD and "://" not in name:
             os.stat(name)
-
-
-def reject_ending(name: str, written: str) -> None:
-    """Reject an output whose name has an ending that is not of the format written.
-
-    A name without an ending, and anything that is not a file, gets the default format.
-
-    :param written: the format written, and how to choose another one.
-    """
-    from ..patch.formats import format_of as log_format_of
-
-    ending = ending_of(name)
-    is_special = os.path.exists(name) and not os.path.isfile(name)
-    if name == STANDARD or ending in ("", *_OTHER_COMPRESSIONS) or is_special:
-        return
-    requested = format_of(name) or log_format_of(name)
-    if requested is not None:
-        raise UsageError(f"{name} has the ending of {requested}: {written}")
-    raise UsageError(f"{name}: {ending} is not a known file ending: {written}")
 
 
 def report(value: Any, as_json: bool, **more: Any) -> None:
@@ -267,7 +283,7 @@ def print_table(names: list[str], rows: Iterator[list[str]]) -> None:
             table.add_column(Text(f"?{name}"), overflow="ellipsis", no_wrap=True)
         held = list(islice(rows, _ROWS_OF_A_TABLE))
         for row in held:
-            table.add_row(*(Text(_printable(cell)) for cell in row))
+            table.add_row(*(Text(printable(cell)) for cell in row))
         if held or not count:
             terminal.print(table)
         count += len(held)
@@ -276,11 +292,16 @@ def print_table(names: list[str], rows: Iterator[list[str]]) -> None:
     print(counted(count, "solution"))
 
 
-def _printable(text: str) -> str:
-    """A text with control characters escaped, which a terminal would take for commands."""
+def printable(text: str) -> str:
+    """A text in which characters that a terminal may take for commands are escaped as in
+    N-Triples."""
     if text.isprintable():
         return text
-    return "".join(each if each.isprintable() else f"\\u{ord(each):04X}" for each in text)
+    return "".join(each if each.isprintable() else _escaped(ord(each)) for each in text)
+
+
+def _escaped(code: int) -> str:
+    return f"\\u{code:04X}" if code < 1 << 16 else f"\\U{code:08X}"
 
 
 def note(message: str) -> None:

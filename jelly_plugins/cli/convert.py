@@ -12,15 +12,15 @@ from click import UsageError
 
 from ..errors import JellyError
 from ..formats.settings import ConversionSettings, OptionChanges
-from ..io.names import ENDINGS, Format, format_named, format_of
+from ..io.sources import ENDINGS, Format, format_named, format_of
 from ..messages.formats import Dialect, LogFormat, syntax_named
 from ..messages.formats import format_of as log_format_of
 from ..sparql.formats import ResultsFormat
 from ..sparql.formats import format_named as results_format_named
 from ..sparql.formats import format_of as results_format_of
 from . import console
-from .console import STANDARD
-from .options import FormatType, given_options, limits
+from .console import STANDARD, Output
+from .options import FormatType, limits, reject_others
 
 if TYPE_CHECKING:
     from ..sparql import ResultsReader
@@ -46,26 +46,21 @@ _OF_ALL: Final = ("sources", "output", "from_", "to", "force", "messages")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Formats:
+class Formats(Output):
     """Where is written, and the formats that the command line names.
 
     :ivar messages: convert between message logs, in any syntax.
     :ivar to_dialect: delimiters of the output message log.
     """
 
-    output: str = STANDARD
     from_: AnyFormat | None = None
     to: AnyFormat | None = None
-    force: bool = False
     messages: bool = False
     to_dialect: Dialect | None = None
 
-    def open(self, sources: list[str]) -> AbstractContextManager[list[Any]]:
+    def open_sources(self, sources: list[str]) -> AbstractContextManager[list[Any]]:
         printing = self.output == STANDARD
         return console.open_sources(sources, "convert", printing=printing)
-
-    def destination(self, *, binary: bool) -> Any:
-        return console.destination(self.output, force=self.force, binary=binary)
 
 
 def convert(
@@ -110,12 +105,12 @@ def convert(
         raise UsageError(f"{last} does not exist; to write it, use -o {last}")
     chosen = replace(conversion, changes=changes)
     if formats.messages:
-        _reject_others(_OF_MESSAGES, "--messages")
+        reject_others("message logs", *_OF_MESSAGES, *_OF_ALL)
         _convert_messages(_only(sources, "message log"), formats, chosen)
     elif formats.to_dialect is not None:
         raise UsageError("--to-dialect needs --messages")
     elif are_results((*sources, formats.output), formats.from_, formats.to):
-        _reject_others(_OF_RESULTS, "query results")
+        reject_others("query results", *_OF_RESULTS, *_OF_ALL)
         _convert_results(_only(sources, "file of query results"), formats, chosen)
     else:
         _convert(sources, formats, chosen)
@@ -127,22 +122,15 @@ def _only(sources: list[str], what: str) -> str:
     return sources[0]
 
 
-def _reject_others(allowed: tuple[str, ...], what: str) -> None:
-    """Reject options that are given and do not go with what is converted."""
-    for name, flag in given_options().items():
-        if name not in (*allowed, *_OF_ALL):
-            raise UsageError(f"{flag} cannot be combined with {what}")
-
-
 def _convert(sources: list[str], given: Formats, chosen: ConversionSettings) -> None:
     from ..formats.convert import convert as convert_
 
     formats, target = _formats(sources, given)
     if chosen.take_frames and not {Format.JELLY, Format.JELLY_TEXT}.issuperset(formats):
         raise UsageError("--take-frames applies to Jelly only")
-    dst = given.destination(binary=target.is_binary)
+    dst = given.open(binary=target.is_binary)
     try:
-        with given.open(sources) as opened:
+        with given.open_sources(sources) as opened:
             result = convert_(
                 opened, dst, source_format=formats, target_format=target, settings=chosen
             )
@@ -160,11 +148,10 @@ def _formats(sources: list[str], given: Formats) -> tuple[list[Format], Format]:
     target = format_of(given.output) if given.to is None else rdf_format(given.to)
     if target is None:
         known = f"known are {', '.join(ENDINGS)}; --to names a format"
-        console.reject_ending(given.output, f"{known}; jelly patch writes logs of patches")
+        given.reject_ending(f"{known}; jelly patch writes logs of patches")
     found = [from_ or format_of(name) for name in sources]
     if target is Format.JELLY and None in found:
-        name = sources[found.index(None)]
-        raise UsageError(f"the format of {name} is not known: --from names it")
+        console.known(None, sources[found.index(None)])
     formats = [each or Format.JELLY for each in found]
     if target is None and len(set(formats)) > 1:
         # A name that was mistyped has another ending, too.
@@ -192,10 +179,7 @@ def log_format(name: str, given: str | None, option: str = "--from") -> LogForma
     """The syntax of a message log: the requested one, or by file name."""
     if given is not None and given not in set(LogFormat):
         raise UsageError(f"{given} is not a syntax of message logs")
-    requested = log_format_of(name) if given is None else LogFormat(given)
-    if requested is None:
-        raise UsageError(f"the syntax of {name} is not known: {option} names it")
-    return requested
+    return console.known(log_format_of(name) if given is None else LogFormat(given), name, option)
 
 
 def _convert_messages(name: str, given: Formats, chosen: ConversionSettings) -> None:
@@ -207,8 +191,8 @@ def _convert_messages(name: str, given: Formats, chosen: ConversionSettings) -> 
     options = chosen.changes.applied(log_options(graphs=source.has_graphs))
     if not options.grouped:
         raise UsageError("the --logical-type of a message log must be one of graphs or datasets")
-    dst = given.destination(binary=target is LogFormat.JELLY)
-    with given.open([name]) as [opened]:
+    dst = given.open(binary=target is LogFormat.JELLY)
+    with given.open_sources([name]) as [opened]:
         result = convert_messages(
             opened,
             dst,
@@ -267,9 +251,9 @@ def _convert_results(name: str, given: Formats, chosen: ConversionSettings) -> N
         source_format = _results_format(name, given.from_)
         binary = source_format is not None and source_format.is_binary
         target = ResultsFormat.JSON if binary else ResultsFormat.JELLY
-    dst = given.destination(binary=target.is_binary)
+    dst = given.open(binary=target.is_binary)
     options = ResultsOptions(stream_name=chosen.changes.stream_name or "")
-    with given.open([name]) as [opened], open_results(opened, name, given.from_) as results:
+    with given.open_sources([name]) as [opened], open_results(opened, name, given.from_) as results:
         if results.boolean is not None:
             write_boolean(results.boolean, dst, format=target, options=options)
             return

@@ -46,7 +46,7 @@ def demo() -> None:
         as_file(files("jelly_plugins") / "data" / "demo.jelly") as source,
         tempfile.TemporaryDirectory(prefix="jelly-demo-") as folder,
     ):
-        same = demonstrate(source, Path(folder))
+        same = _demonstrate(source, Path(folder))
     if not same:
         print("\nThe copy differs from the store.")
         raise Exit(1)
@@ -55,13 +55,8 @@ def demo() -> None:
         print(f"\n{console.PYTHON_KERNEL}")
 
 
-def demonstrate(source: Path, folder: Path) -> bool:
-    """Parse, load, query and dump a file.
-
-    :param folder: an empty one.
-    :return: whether the copy has the statements of the source.
-    :raises MissingExtraError: rdflib or pyoxigraph is not installed.
-    """
+def _demonstrate(source: Path, folder: Path) -> bool:
+    """Parse, load, query and dump a file; return whether the copy has its statements."""
     rdflib = library("rdflib", "the demo", "rdflib")
     Store = library("pyoxigraph", "the demo", "oxigraph").Store  # noqa: N806
     from ..oxigraph import dump, load

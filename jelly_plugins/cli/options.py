@@ -49,12 +49,10 @@ import click
 from click import UsageError
 from click.core import ParameterSource
 
-from ..io.names import FORMAT_NAMES, Format, did_you_mean, format_named
+from ..io.sources import FORMAT_NAMES, Format, did_you_mean, format_named
 
 if TYPE_CHECKING:
     from ..codec import Limits
-
-EXIT_USAGE: Final = 2
 
 #: How groups and commands are made.
 HELP: Final = {"help_option_names": ["-h", "--help"]}
@@ -249,17 +247,23 @@ SHARED: Final = {
 }
 
 
-def limits(usual: Limits | None = None, given: dict[str, int] | None = None) -> Limits:
+def parse_limit(text: str) -> tuple[str, int]:
+    """The name of a limit, and its number."""
+    name, _, number = text.partition("=")
+    if not number.isdecimal():
+        raise ValueError(f"{text} is not NAME=NUMBER")
+    return name, int(number)
+
+
+def limits(usual: Limits | None = None) -> Limits:
     """The limits that ``jelly --limit …`` sets, and the others as usual or by default.
 
-    :param given: the numbers by name, instead of those of the command line.
     :raises UsageError: there is no such limit, or it cannot have the value.
     """
     from ..codec import DEFAULT_LIMITS
 
     usual = usual or DEFAULT_LIMITS
-    if given is None:
-        given = click.get_current_context().find_root().obj or {}
+    given = click.get_current_context().find_root().obj or {}
     known = [field.name for field in fields(usual)]
     for name in given:
         if name not in known:
@@ -271,15 +275,17 @@ def limits(usual: Limits | None = None, given: dict[str, int] | None = None) -> 
         raise UsageError(f"--limit: {error}") from error
 
 
-def given_options() -> dict[str, str]:
-    """The options of the command line, flags by names of parameters."""
+def reject_others(what: str, *allowed: str) -> None:
+    """Reject options of the command line that do not go with its input.
+
+    :param allowed: names of the parameters that do.
+    """
     context = click.get_current_context()
-    given = {}
     for each in context.command.params:
         name = str(each.name)
-        if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
-            given[name] = _flag(each, context.params[name])
-    return given
+        is_given = context.get_parameter_source(name) is ParameterSource.COMMANDLINE
+        if is_given and name not in allowed:
+            raise UsageError(f"{_flag(each, context.params[name])} does not apply to {what}")
 
 
 def _flag(param: click.Parameter, value: Any) -> str:

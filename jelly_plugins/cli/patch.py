@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
@@ -16,12 +15,12 @@ from click import UsageError
 from click.exceptions import Exit
 
 from ..codec.text.ntriples import Notation
-from ..io.names import Format
-from ..io.names import format_of as rdf_format_of
+from ..io.sources import Format
+from ..io.sources import format_of as rdf_format_of
 from ..patch.formats import PatchFormat, PatchOptionChanges, format_of
 from ..patch.replay.settings import ReplaySettings
 from . import console
-from .console import STANDARD
+from .console import STANDARD, Output
 from .options import Group, Iri, Parsed, Positive, RdfFormat, limits
 from .store import (
     graph_name,
@@ -46,14 +45,12 @@ def _iri(text: str) -> Any:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Target:
+class Target(Output):
     """Where a log is written, and in what format."""
 
-    output: str = STANDARD
     to: PatchFormat | None = None
-    force: bool = False
 
-    def open(self, sources: Iterable[str] = ()) -> tuple[PatchFormat, Destination]:
+    def open_log(self, sources: Iterable[str] = ()) -> tuple[PatchFormat, Destination]:
         """The format, and the destination. On stdout it is text, unless all sources are text; in a
         file whose name does not indicate a format it is Jelly-Patch.
 
@@ -61,12 +58,11 @@ class Target:
         """
         form = self.to or format_of(self.output)
         if form is None:
-            console.reject_ending(self.output, f"a log is {', '.join(PatchFormat)}, as --to says")
+            self.reject_ending(f"a log is {', '.join(PatchFormat)}, as --to says")
             read = set(map(format_of, sources))
             text = self.output == STANDARD and read != {PatchFormat.RDF_PATCH}
             form = PatchFormat.RDF_PATCH if text else PatchFormat.JELLY_PATCH
-        binary = form is not PatchFormat.RDF_PATCH
-        return form, console.destination(self.output, force=self.force, binary=binary)
+        return form, self.open(binary=form is not PatchFormat.RDF_PATCH)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -183,9 +179,9 @@ def convert(
 
     :param notation: Of quoted triples in text.
     """
-    from ..patch.logs.conversion import convert as convert_
+    from ..patch.logs import convert as convert_
 
-    form, dst = target.open(logs)
+    form, dst = target.open_log(logs)
     printing = target.output == STANDARD
     with console.open_sources(logs, "convert", printing=printing) as opened:
         convert_(
@@ -245,7 +241,7 @@ def diff(
     if old == new == STANDARD:
         raise UsageError("only one side can be stdin")
     auto = difference.blank_nodes == "auto"
-    form, dst = target.open()
+    form, dst = target.open_log()
     made = diff_(
         *(_statements(name, from_, base, canonicalize=auto) for name in (old, new)),
         id=difference.id_ or new_id(),
@@ -274,9 +270,7 @@ def _statements(name: str, given: Format | None, base: str | None, *, canonicali
 
     if name != STANDARD and is_store(name):
         return open_to_read(name)
-    form = given or rdf_format_of(name)
-    if form is None:
-        raise UsageError(f"the format of {name} is not known: --from names it")
+    form = console.known(given or rdf_format_of(name), name)
     settings = ConversionSettings(base=base, limits=limits())
     statements = read_statements(sys.stdin.buffer if name == STANDARD else name, form, settings)
     return canonical(statements) if canonicalize else statements
@@ -292,9 +286,9 @@ def invert(log: str, *, target: Target, reading: Reading) -> None:
     $ jelly patch invert change.jellyp -o undo.jellyp
     """
     from ..patch import write_patches
-    from ..patch.logs.editing import invert_log
+    from ..patch.logs import invert_log
 
-    form, dst = target.open()
+    form, dst = target.open_log()
     with reading.patches([log], "invert") as patches:
         write_patches(invert_log(patches), dst, format=form)
 
@@ -313,7 +307,7 @@ def compact(logs: list[str], *, target: Target, reading: Reading, exact: bool = 
     from ..patch import compact as compact_
     from ..patch import write_patches
 
-    form, dst = target.open()
+    form, dst = target.open_log()
     with reading.patches(logs, "compact") as patches:
         write_patches([compact_(patches, exact=exact)], dst, format=form)
 
@@ -407,8 +401,7 @@ def show(log: str, *, summary: bool = False, json: bool = False, reading: Readin
             writer = PatchTextWriter()
             for row in patch.rows():
                 text = writer.row(row).decode().removesuffix("\n")
-                text = _CONTROL.sub(lambda found: f"\\u{ord(found[0]):04X}", text)
-                write(text, _STYLES.get(row.kind.code, "dim"))
+                write(console.printable(text), _STYLES.get(row.kind.code, "dim"))
 
 
 def _printer() -> Callable[[str, str], object]:
@@ -428,8 +421,6 @@ def _shown(term: Any) -> str | None:
     return None if term is None else term_text(term)
 
 
-#: Control characters that N-Triples does not escape; a terminal may take them for commands.
-_CONTROL: Final = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 #: How lines look on a terminal, by the code of their row in RDF Patch.
 _STYLES: Final = {
     "A": "green",

@@ -11,10 +11,10 @@ import click
 from click import UsageError
 
 from ..errors import OptionsError, ServiceError
-from ..io.names import Format, format_of
 from ..io.sinks import open_output
+from ..io.sources import Format, format_of
 from . import console, finished
-from .console import STANDARD
+from .console import Output
 from .options import File, Folder, Parsed, Positive, RdfFormat, Seconds, Size, limits
 from .store import open_store, reject_other_folder
 
@@ -50,7 +50,37 @@ Topic: TypeAlias = Annotated[str, Parsed("NAME")]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Listening:
+class Secrets:
+    """What a server or a client shows to the other side."""
+
+    token_file: File | None = None
+    tls_cert: File | None = None
+    tls_key: File | None = None
+
+    def __post_init__(self) -> None:
+        if (self.tls_cert is None) != (self.tls_key is None):
+            raise UsageError("--tls-cert and --tls-key belong together")
+
+    def token(self) -> str | None:
+        """The token of the file, or of the environment; None if there is neither."""
+        if self.token_file is None:
+            token = os.environ.get(_TOKEN)
+        else:
+            # Text that is not ASCII is rejected below.
+            path = Path(self.token_file)
+            token = path.read_text(encoding="ascii", errors="surrogateescape").strip()
+        if token is None:
+            return None
+        from ..grpc.security import check_token
+
+        try:
+            return check_token(token)
+        except ValueError as error:
+            raise UsageError(f"{self.token_file or _TOKEN}: {error}") from error
+
+
+@dataclass(frozen=True, kw_only=True)
+class Listening(Secrets):
     """How a server listens, whom it accepts, and what clients may use.
 
     :ivar host: address to listen on.
@@ -64,9 +94,6 @@ class Listening:
 
     host: str = _LOOPBACK[0]
     port: Annotated[int, click.IntRange(0, 65535)] = 50051  # gRPC's usual one
-    token_file: File | None = None
-    tls_cert: File | None = None
-    tls_key: File | None = None
     tls_client_ca: File | None = None
     max_streams: Positive = 200
     max_bytes: Size = 4 << 30
@@ -76,8 +103,8 @@ class Listening:
     def tls(self) -> ServerTls | None:
         """The certificates; None without TLS."""
         if self.tls_cert is None or self.tls_key is None:
-            if self.tls_cert or self.tls_key or self.tls_client_ca:
-                raise UsageError("TLS needs both --tls-cert and --tls-key")
+            if self.tls_client_ca:
+                raise UsageError("--tls-client-ca needs --tls-cert and --tls-key")
             return None
         from ..grpc import ServerTls
 
@@ -85,25 +112,20 @@ class Listening:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Connecting:
+class Connecting(Secrets):
     """How a client connects to a server.
 
     :ivar tls_ca: CA of the server's certificate (PEM).
     :ivar timeout: seconds until the call ends with an error, by default none.
     """
 
-    token_file: File | None = None
     tls: bool = False
     tls_ca: File | None = None
-    tls_cert: File | None = None
-    tls_key: File | None = None
     timeout: Seconds | None = None
 
     def settings(self) -> dict[str, Any]:
         """The keyword arguments of a client."""
-        if (self.tls_cert is None) != (self.tls_key is None):
-            raise UsageError("--tls-cert and --tls-key belong together")
-        given: dict[str, Any] = {"token": _token(self.token_file), "limits": limits()}
+        given: dict[str, Any] = {"token": self.token(), "limits": limits()}
         if self.tls or self.tls_ca or self.tls_cert:
             from ..grpc import ClientTls
 
@@ -148,7 +170,7 @@ def serve(
         if not file and store is None:
             raise UsageError(f"--topic {name}: a file is needed, or --store")
     console.require_files(file for _, file in files if file)
-    tls, token, allowed = listening.tls(), _token(listening.token_file), limits()
+    tls, token, allowed = listening.tls(), listening.token(), limits()
     from ..codec import StreamOptions
     from ..grpc import Bounds, Broadcast, FileTopic, StoreSink, StoreTopic, Topics
     from ..grpc import serve as serve_
@@ -224,8 +246,7 @@ def subscribe(
     topic: Topic,
     *,
     from_: Server,
-    output: str = STANDARD,
-    force: bool = False,
+    target: Output,
     connecting: Connecting,
 ) -> None:
     """Write the stream of a topic as Jelly.
@@ -239,9 +260,9 @@ def subscribe(
     :param from_: The server.
     """
     connection = connecting.settings()
-    if format_of(output) is not Format.JELLY:
-        console.reject_ending(output, "subscribe writes jelly")
-    dst = console.destination(output, force=force, binary=True)
+    if format_of(target.output) is not Format.JELLY:
+        target.reject_ending("subscribe writes jelly")
+    dst = target.open(binary=True)
     from ..grpc import subscribe as subscribe_
 
     with subscribe_(topic, from_, timeout=connecting.timeout, **connection) as stream:
@@ -273,20 +294,3 @@ def _save(stream: Subscription, dst: str) -> None:
         console.note(f"{dst} has the {received:,} complete frames received; the stream did not end")
     if failure is not None:
         raise failure
-
-
-def _token(file: str | None) -> str | None:
-    """The token of a file, or of the environment; None if there is neither."""
-    if file is None:
-        token = os.environ.get(_TOKEN)
-    else:
-        # Text that is not ASCII is rejected below.
-        token = Path(file).read_text(encoding="ascii", errors="surrogateescape").strip()
-    if token is None:
-        return None
-    from ..grpc.security import check_token
-
-    try:
-        return check_token(token)
-    except ValueError as error:
-        raise UsageError(f"{file or _TOKEN}: {error}") from error

@@ -1,8 +1,11 @@
-"""``jelly load`` and ``jelly dump``: into an Oxigraph store on disk, and out of it."""
+"""``jelly load``, ``jelly dump`` and ``jelly query``: Oxigraph stores on disk; queries also of
+files and of sharded stores."""
 
 from __future__ import annotations
 
 import os
+import sys
+from collections.abc import Callable
 from contextlib import suppress
 from glob import escape, glob
 from typing import Annotated, Any, Final, Literal
@@ -11,12 +14,14 @@ from click import UsageError
 
 from ..errors import JellyError, SourceError
 from ..formats.settings import LoadSettings
-from ..io.names import ENDINGS, Format, format_of
-from ..io.sources import name_of
+from ..io.sources import ENDINGS, Format, format_named, format_of, name_of
 from ..lazy import library
+from ..sparql.formats import ResultsFormat
+from ..sparql.formats import format_named as results_format_named
+from ..sparql.formats import format_of as results_format_of
 from . import console
-from .console import STANDARD
-from .options import Iri, RdfFormat
+from .console import STANDARD, Form, Output
+from .options import Folder, Iri, Parsed, RdfFormat, limits
 
 #: A file that every store on disk has.
 _STORE_FILE: Final = "CURRENT"
@@ -78,11 +83,10 @@ def load(
 def dump(
     *,
     store: str,
-    output: str = STANDARD,
+    target: Output,
     graph: Iri | None = None,
     to: RdfFormat | None = None,
     prefix: dict[str, str] = {},  # noqa: B006
-    force: bool = False,
 ) -> None:
     """Write an Oxigraph store, or one graph of it, in any format.
 
@@ -95,11 +99,11 @@ def dump(
     :param to: Format to write; by default from the output's name, or jelly.
     """
     reject_no_store(store)
-    requested = to or format_of(output)
+    requested = to or format_of(target.output)
     if requested is None:
-        console.reject_ending(output, f"known are {', '.join(ENDINGS)}; --to names a format")
+        target.reject_ending(f"known are {', '.join(ENDINGS)}; --to names a format")
         requested = Format.JELLY
-    dst = console.destination(output, force=force, binary=requested.is_binary)
+    dst = target.open(binary=requested.is_binary)
     from_graph = graph_name(graph)
     opened = open_to_read(store)
     if graph not in (None, _DEFAULT) and not opened.contains_named_graph(from_graph):
@@ -120,6 +124,128 @@ def dump(
         if error.source == name_of(opened):
             error.source = store
         raise
+
+
+def query(
+    text: Annotated[str, Parsed("QUERY")],
+    sources: list[str] = [],  # noqa: B006
+    *,
+    store: Folder | None = None,
+    target: Output,
+    from_: RdfFormat | None = None,
+    to: Annotated[str | None, Parsed("FORMAT")] = None,
+    base: str | None = None,
+) -> None:
+    """Query files or a store, and write the results.
+
+    The default graph of several files is their union; they are held in memory. On a terminal
+    solutions are shown as a table. CONSTRUCT and DESCRIBE queries write statements. A sharded store
+    answers SELECT queries that each shard can answer alone.
+
+    $ jelly query 'SELECT * { ?s ?p ?o }' --store data.store -o results.jellys
+    $ jelly query 'SELECT * { ?s ?p ?o } LIMIT 3' --store data.store --to tsv
+
+    :param text: A query in SPARQL.
+    :param sources: Files to query, in any format, compressed or not; - for stdin.
+    :param store: Folder of an Oxigraph or sharded store.
+    :param to: Format to write; by default from the output's name, or tsv, and nt for statements.
+    """
+    if (store is None) == (not sources):
+        raise UsageError("files are needed, or --store, and not both")
+    if store is not None and ("://" in store or not is_store(store)):
+        _query_shards(text, store, target, to)
+        return
+    opened = open_to_read(store) if store is not None else _store_of(sources, from_, base)
+    ox = pyoxigraph()
+    try:
+        found: Any = opened.query(text)
+    except (SyntaxError, ValueError) as error:
+        raise UsageError(f"the query is not well-formed: {error}") from error
+    if isinstance(found, ox.QueryTriples):
+        _write_statements(found, target, to)
+        return
+    form, dst = _solutions_output(target, to)
+    if form is not None or not sys.stdout.isatty():
+        from ..oxigraph import write_solutions
+
+        write_solutions(found, dst, format=form or ResultsFormat.TSV)
+    elif isinstance(found, ox.QueryBoolean):
+        print("true" if found else "false")
+    else:
+        names = [variable.value for variable in found.variables]
+        rows = (["" if term is None else str(term) for term in row] for row in found)
+        console.print_table(names, rows)
+
+
+def _query_shards(text: str, store: str, target: Output, to: str | None) -> None:
+    if "://" not in store and not os.path.isdir(store):
+        raise UsageError(f"folder {store} does not exist")
+    form, dst = _solutions_output(target, to)
+    from ..spark.shards import ShardedStore
+    from ..spark.shards.queries import scope_of
+
+    sharded = ShardedStore(store)
+    if form is None and sys.stdout.isatty():
+        rows = ([term or "" for term in row.values()] for row in sharded.select(text))
+        console.print_table(scope_of(text, sharded.content.shard_by).variables, rows)
+    else:
+        sharded.write_solutions(text, dst, format=form or ResultsFormat.TSV)
+
+
+def _store_of(names: list[str], from_: Format | None, base: str | None) -> Any:
+    """A store in memory with the statements of files."""
+    from ..oxigraph import load
+
+    store = pyoxigraph().Store()
+    console.require_files(names)
+    with console.open_sources(names, "load") as opened:
+        for name, source in zip(names, opened, strict=True):
+            form = from_ or format_of(name) or Format.JELLY
+            load(store, source, format=form, base=base, limits=limits())
+    return store
+
+
+def _solutions_output(target: Output, to: str | None) -> tuple[ResultsFormat | None, Any]:
+    """The format of solutions, None if neither the option nor the output's name says it; and where
+    to write them."""
+    form = _format(target, to, results_format_named, results_format_of, "query results")
+    return form, target.open(binary=form is not None and form.is_binary)
+
+
+def _format(
+    target: Output,
+    to: str | None,
+    named: Callable[[str], Form],
+    of_name: Callable[[object], Form | None],
+    what: str,
+) -> Form | None:
+    try:
+        form = of_name(target.output) if to is None else named(to)
+    except ValueError as error:
+        raise UsageError(f"--to: {error}") from error
+    if form is None and target.output != STANDARD:
+        raise UsageError(f"the format of {target.output} is not one of {what}: --to names it")
+    return form
+
+
+def _write_statements(found: Any, target: Output, to: str | None) -> None:
+    """Write the result of CONSTRUCT or DESCRIBE."""
+    named = _format(target, to, format_named, format_of, "statements")
+    form = named or Format.N_TRIPLES
+    dst = target.open(binary=form.is_binary)
+    if form is Format.JELLY:
+        from ..oxigraph import write_quads
+
+        write_quads(found, dst)
+        return
+    from ..formats.convert import convert
+    from ..io.chunks import ChunkFile
+
+    lines: Any = ChunkFile(f"{triple} .\n".encode() for triple in found)
+    convert(lines, dst, source_format=Format.N_TRIPLES, target_format=form)
+
+
+# Stores on disk, for other commands too
 
 
 def pyoxigraph() -> Any:

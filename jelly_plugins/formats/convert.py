@@ -12,14 +12,11 @@ from typing import Any, Unpack, cast
 from ..backends import get_backend
 from ..codec import AnyFrame, delimit
 from ..errors import JellyError, SourceError, TermError
-from ..io.names import Format, FormatName, format_named, format_of
-from ..io.progress import Progress
 from ..io.sinks import Destination, is_replaceable, open_output
-from ..io.sources import Source, rewinder
-from ..io.streams import FrameBytes, FrameReader, encode_frames
+from ..io.sources import Format, FormatName, Source, format_named, format_of, rewinder
+from ..io.streams import FrameBytes, FrameReader, Progress, encode_frames
 from .jelly import UndeclaredError
 from .jelly_text import frame_text, text_output
-from .reading import jelly_of_text, piped, reject_jelly
 from .settings import (
     DEFAULT_SETTINGS,
     Conversion,
@@ -30,7 +27,7 @@ from .settings import (
     Given,
     Job,
 )
-from .table import FORMATS, open_readers
+from .table import FORMATS, jelly_of_text, open_readers, piped
 from .transcode import check_metadata, transcode
 
 
@@ -80,8 +77,6 @@ def convert(
         return _jelly_to_jelly_text(several[0], dst, settings)
     settings.check(formats, target)
     given = list(starmap(Given, zip(several, formats, strict=True)))
-    for each in given:
-        reject_jelly(each)
     if settings.take_frames is not None or Format.JELLY_TEXT in formats:
         given = [_prepared(each, settings) for each in given]
     counter = Counter(progress)

@@ -6,7 +6,7 @@ What N-Quads cannot express (frames, metadata, empty graphs) goes from Jelly to 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Generator, Iterator
 from contextlib import closing
 from dataclasses import replace
 from typing import Any, Final
@@ -15,20 +15,18 @@ from ..codec import (
     AnyFrame,
     PhysicalType,
     StreamOptions,
-    TermFactory,
     TextDecoder,
     TextEncoder,
-    Triple,
 )
+from ..codec.rdf.decoder import opens_with_options
 from ..codec.text.lines import unescaped
 from ..errors import JellyError, StatementError, TermError, TextError
 from ..io.chunks import Chunk, ChunkReader, scoped
-from ..io.names import Format
 from ..io.sinks import Writable
-from ..io.sources import Source
-from ..io.streams import FrameBytes, StreamReader, write_jelly
+from ..io.sources import Format, Source
+from ..io.streams import FrameBytes, write_jelly
 from .lines import without_graphs
-from .settings import ConversionSettings, Job
+from .settings import Job
 
 _LINE_END: Final = b" .\n"
 #: Bytes of a rejected statement that an error shows.
@@ -38,33 +36,25 @@ _SHOWN: Final = 120
 class JellyReader(ChunkReader):
     """Reads Jelly-RDF.
 
-    :param settings: ``concatenated``, ``strict`` and ``limits`` of reading; with ``blank_nodes``
+    :param src: a source, or its frames.
+    :param job: ``concatenated``, ``strict`` and ``limits`` of its settings; with ``blank_nodes``
         ``"fresh"``, each of several concatenated streams has its own blank nodes.
-    :param validator: the factory of what the text is for, see ``codec.TextDecoder``.
-    :param on_frame: called for each frame, after its last chunk, with ``TextDecoder.last_frame``.
     :raises JellyError: while iterating, with source, frame and row.
 
     :ivar frame: number of the frame of the last chunk.
-    :ivar fresh: whether each stream has its own blank nodes.
 
     >>> from jelly_plugins import Iri, Literal, Triple
     >>> from jelly_plugins.io.streams import write_bytes
     >>> jelly = write_bytes([Triple(Iri("urn:s"), Iri("urn:p"), Literal("o"))])
-    >>> with JellyReader(jelly, ConversionSettings()) as chunks:
+    >>> with JellyReader(jelly, Format.JELLY, Job()) as chunks:
     ...     list(chunks)
     [Chunk(text=b'<urn:s> <urn:p> "o" .\\n', statements=1)]
     """
 
     has_relative_iris = True
 
-    def __init__(
-        self,
-        src: Source | FrameBytes,
-        settings: ConversionSettings,
-        *,
-        validator: TermFactory[Any] | None = None,
-        on_frame: Callable[[AnyFrame], object] | None = None,
-    ) -> None:
+    def __init__(self, src: Source | FrameBytes, format: Format, job: Job) -> None:  # noqa: A002, ARG002
+        settings = job.settings
         frames = src
         if not isinstance(frames, FrameBytes):
             frames = FrameBytes(frames, limits=settings.limits, strict=settings.strict)
@@ -77,58 +67,41 @@ class JellyReader(ChunkReader):
             or settings.concatenated
             or self.options.physical_type is not PhysicalType.TRIPLES
         )
-        self.validated = validator is not None
+        self.validated = job.validator is not None
         self.frame = 0
-        self.fresh = settings.blank_nodes == "fresh"
-        self._chunks = _Chunks(
-            self,
-            frames,
-            lambda number: TextDecoder(
-                limits=settings.limits, first_frame=number, validator=validator
-            ),
-            on_frame,
-            concatenated=settings.concatenated,
-            limits=settings.limits,
-        )
+        self._frames = frames
+        self._job = job
 
     def __iter__(self) -> Iterator[Chunk]:
-        for text, stream in self._chunks:
-            if stream and self.fresh:
-                text = scoped(text, stream)
-            yield Chunk(text, text.count(b"\n"))
+        settings = self._job.settings
+        given: dict[str, Any] = {"limits": settings.limits, "validator": self._job.validator}
+        decoder: Any = TextDecoder(**given)
+        #: The number of the stream, where each has its own blank nodes.
+        scope = 0
+        try:
+            for number, data in enumerate(self._frames):
+                if settings.concatenated and number and opens_with_options(data):
+                    decoder.finish()
+                    decoder = TextDecoder(first_frame=number, **given)
+                    scope += settings.blank_nodes == "fresh"
+                self.frame = number
+                for text in self._whole_lines(decoder, data):
+                    text = scoped(text, scope) if scope else text
+                    yield Chunk(text, text.count(b"\n"))
+                frame = decoder.last_frame
+                if scope:
+                    names = frame.empty_graphs
+                    frame.empty_graphs = [scoped(name.encode(), scope).decode() for name in names]
+                if self._job.on_frame is not None:
+                    self._job.on_frame(frame)
+            decoder.finish()
+        except JellyError as error:
+            self._frames.reject(error, decoder)
+        finally:
+            self._frames.close()
 
-    def located(self, error: JellyError) -> JellyError:
-        return super().located(error).locate(frame=self.frame)
-
-    def close(self) -> None:
-        """Close the source, if it was opened here."""
-        self._chunks.close()
-
-
-class _Chunks(StreamReader[tuple[bytes, int]]):
-    """The text of a reader in chunks of whole lines, with the number of the stream."""
-
-    def __init__(
-        self,
-        reader: JellyReader,
-        frames: FrameBytes,
-        make: Callable[[int], Any],
-        on_frame: Callable[[AnyFrame], object] | None,
-        **settings: Any,
-    ) -> None:
-        self._reader = reader
-        self._on_frame = on_frame
-        self._stream = -1
-
-        def counted(first_frame: int) -> Any:
-            self._stream += 1
-            return make(first_frame)
-
-        super().__init__(frames, counted, **settings)
-
-    def _read(self, number: int, data: bytes) -> Iterator[tuple[bytes, int]]:
-        decoder = self._decoder
-        self._reader.frame = number
+    def _whole_lines(self, decoder: Any, data: bytes) -> Iterator[bytes]:
+        """The text of a frame, with its namespaces declared before the lines after them."""
         rest: list[bytes] = []
         for chunk in decoder.decode(data):
             self._declare(decoder.frame)
@@ -137,20 +110,20 @@ class _Chunks(StreamReader[tuple[bytes, int]]):
                 # A line that goes on; the decoder does not cut a chunk inside a line's end.
                 rest.append(chunk)
                 continue
-            yield b"".join((*rest, chunk[:cut])), self._stream
+            yield b"".join((*rest, chunk[:cut]))
             rest = [chunk[cut:]] if cut < len(chunk) else []
         self._declare(decoder.last_frame)
-        frame = decoder.last_frame
-        if self._stream and self._reader.fresh:
-            frame.empty_graphs = [
-                scoped(name.encode(), self._stream).decode() for name in frame.empty_graphs
-            ]
-        if self._on_frame is not None:
-            self._on_frame(frame)
 
     def _declare(self, frame: AnyFrame) -> None:
         for prefix, iri in frame.namespaces:
-            self._reader.namespaces[prefix] = unescaped(iri[1:-1])
+            self.namespaces[prefix] = unescaped(iri[1:-1])
+
+    def located(self, error: JellyError) -> JellyError:
+        return super().located(error).locate(frame=self.frame)
+
+    def close(self) -> None:
+        """Close the source, if it was opened here."""
+        self._frames.close()
 
 
 def write(
@@ -255,8 +228,3 @@ def undeclared(source: str | None) -> UndeclaredError:
         "a quoted triple, which the options at the stream's start do not declare: set rdf_star",
         source=source,
     )
-
-
-def has_quoted(statements: Any) -> bool:
-    """Whether a statement has a quoted triple."""
-    return any(isinstance(term, Triple) for statement in statements for term in statement)

@@ -1,30 +1,38 @@
-"""JSON-LD for pyoxigraph's parser: remote contexts in their place, numbers checked.
+"""JSON-LD for pyoxigraph's parser: remote contexts in their place, and bounds of all contexts.
 
-pyoxigraph fetches no context, and makes doubles of integers from 10^20 to below 10^21.
+Remote contexts are given by the caller, and never fetched.
 
-Reference: JSON-LD 1.1 Processing Algorithms and API, section "Data Round Tripping".
+Reference: JSON-LD 1.1 Processing Algorithms and API, section "Context Processing Algorithm".
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
+from urllib.parse import urljoin
 
 from ..codec import Limits
 from ..codec.common.limits import over
-from ..errors import LimitError, TextError
-from .contexts import ContextLoader, Contexts, dump
-from .depth import check_json, with_bounded_json
+from ..errors import JellyError, LimitError, TextError
+from .reading import check_json, with_bounded_json
+from .settings import Contexts
 
+_KEY: Final = "@context"
+_IMPORT: Final = "@import"
 #: The key of a context, which may have escapes.
 _MAY_BE_CONTEXT: Final = re.compile(rb'"@context"|\\u00[4-7]')
 _KEY_BYTES: Final = 10
+#: Contexts in contexts, values in values, and terms that refer to one another, at most.
+_DEPTH: Final = 256
+#: Bytes of remote contexts in a document, each counted as often as it occurs.
+_INLINED: Final = 16 << 20
 #: Bytes of the shortest value that may have an IRI; and of IRIs that are not long.
 _SHORTEST: Final = 4
 _LONG_IRI: Final = 1 << 10
-#: Terms that may be copied: the parser copies all in force for each context.
+#: Contexts that may be nested in one another, and terms that may be copied.
+_NESTED: Final = 32
 _COPIES: Final = 2_000_000
 
 
@@ -33,14 +41,13 @@ def prepared(
 ) -> Iterator[bytes]:
     """A document as pyoxigraph reads it right.
 
-    A document with contexts is held in memory, and ``limits.frame_bytes`` bounds its length:
-    pyoxigraph follows terms that refer to each other by recursion, and expands IRIs to any length.
+    A document with contexts is held in memory, and ``limits.frame_bytes`` bounds its length.
 
     :param contexts: remote contexts by IRI, or a function that returns one.
     :param base: IRI that those of contexts are resolved against.
     :raises TextError: a context is missing or invalid, or a number would be misread.
-    :raises LimitError: values are nested too deeply, or too many in one object, or the document is
-        too long.
+    :raises LimitError: values are nested too deeply, or too many in one object, the document is
+        too long, or its contexts make too much of it.
     """
     parts: list[bytes] = []
     size = 0
@@ -48,7 +55,7 @@ def prepared(
     before = b""
     for chunk in with_bounded_json(chunks, limits):
         has_contexts = has_contexts or _MAY_BE_CONTEXT.search(before + chunk) is not None
-        before = chunk[-_KEY_BYTES:]
+        before = (before + chunk)[-_KEY_BYTES:]
         size += len(chunk)
         if size <= limits.frame_bytes:
             parts.append(chunk)
@@ -62,32 +69,16 @@ def prepared(
         yield from parts
         return
     document = b"".join(parts)
-    loader = ContextLoader(contexts, base)
-    inlined = loader.inlined(load_json(document))
-    check_contexts(loader.longest, loader.copies, len(document), limits)
+    value = load_json(document)
     if contexts is not None:
-        document = dump(inlined)
+        value = ContextLoader(contexts, base).inlined(value)
+    costs = Costs(len(base or ""))
+    costs.add(value)
+    costs.check(len(document), limits)
+    if contexts is not None:
+        document = dump(value)
         check_json(document, limits)
     yield document
-
-
-def check_contexts(longest: int, copies: int, size: int, limits: Limits) -> None:
-    """Check what the contexts of a document make of it, see :class:`~.contexts.ContextLoader`.
-
-    :param longest: maximum length of an IRI that a few characters abbreviate.
-    :param copies: number of terms that are copied.
-    :param size: of the document, in bytes.
-    :raises LimitError: IRIs are too long, or terms are copied too often.
-    """
-    expanded = size // _SHORTEST * longest
-    if longest > _LONG_IRI and expanded > limits.frame_expansion:
-        what = "the length that IRIs of a document may come to"
-        raise over(limits, "frame_expansion", expanded, what)
-    if copies > _COPIES + size:
-        raise LimitError(
-            f"the terms in force at all contexts come to {copies:,}: more than {_COPIES:,}, "
-            "and one for each byte of the document"
-        )
 
 
 def load_json(data: bytes) -> Any:
@@ -114,3 +105,232 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(made) < len(pairs):
         raise ValueError("an object has a key twice")
     return made
+
+
+def dump(value: Any) -> bytes:
+    """A value as JSON.
+
+    :raises TextError: JSON has nothing like it.
+    """
+    try:
+        text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+        return text.encode()
+    except (TypeError, ValueError) as error:
+        raise TextError(f"not valid JSON: {error}") from None
+
+
+class Costs:
+    """What pyoxigraph makes of contexts: it copies all terms in force for each context and for each
+    use of a scoped one, expands IRIs to any length, and follows terms by recursion.
+
+    :param length: length of the base IRI.
+    :param outer: the context around the document.
+
+    :ivar longest: maximum length of an IRI that a few characters abbreviate.
+    :ivar copies: number of terms that are copied.
+    """
+
+    def __init__(self, length: int = 0, outer: Any = None) -> None:
+        self.copies = 0
+        self.longest = length
+        #: Terms with contexts of their own.
+        self._scoped: set[str] = set()
+        #: Of the context in force: the length of its longest IRI, and its terms.
+        self._in_force = self._context(outer, length, 0)
+
+    def add(self, document: Any) -> None:
+        """Add a document whose remote contexts are in it.
+
+        :raises TextError: terms refer to each other in a chain that is too long, or a context is
+            remote.
+        :raises LimitError: contexts are nested too deep.
+        """
+        try:
+            self._value(document, *self._in_force, 0)
+        except RecursionError:
+            raise TextError("values are nested too deeply") from None
+
+    def _value(self, value: Any, length: int, terms: int, nested: int) -> None:
+        if isinstance(value, list):
+            for each in value:
+                self._value(each, length, terms, nested)
+        if not isinstance(value, dict) or value.get("@type") == "@json":
+            return
+        if _KEY in value:
+            length, terms = self._context(value[_KEY], length, terms)
+            nested += 1
+            if nested > _NESTED:
+                raise LimitError(f"contexts of JSON-LD are nested more than {_NESTED} deep")
+        if self._scoped:
+            types = value.get("@type")
+            used = [*value, *(types if isinstance(types, list) else [types])]
+            self.copies += terms * sum(
+                1 for name in used if isinstance(name, str) and name in self._scoped
+            )
+        for key, each in value.items():
+            if key != _KEY:
+                self._value(each, length, terms, nested)
+
+    def _context(self, value: Any, length: int, terms: int) -> tuple[int, int]:
+        """The length of the longest IRI and the number of terms under a context."""
+        for part in value if isinstance(value, list) else [value]:
+            if isinstance(part, str) or (isinstance(part, dict) and _IMPORT in part):
+                raise _not_available(part if isinstance(part, str) else part[_IMPORT])
+            if not isinstance(part, dict):
+                continue
+            length += _longest(part)
+            terms += len(part)
+            for name, each in part.items():
+                if isinstance(each, dict) and _KEY in each:
+                    self._scoped.add(name)
+                    self._context(each[_KEY], length, terms)
+        self.longest = max(self.longest, length)
+        self.copies += terms
+        return length, terms
+
+    def check(self, size: int, limits: Limits) -> None:
+        """Check the costs.
+
+        :param size: of the documents, in bytes.
+        :raises LimitError: IRIs are too long, or terms are copied too often.
+        """
+        expanded = size // _SHORTEST * self.longest
+        if self.longest > _LONG_IRI and expanded > limits.frame_expansion:
+            what = "the length that IRIs of a document may come to"
+            raise over(limits, "frame_expansion", expanded, what)
+        if self.copies > _COPIES + size:
+            raise LimitError(
+                f"the terms in force at all contexts come to {self.copies:,}: more than "
+                f"{_COPIES:,}, and one for each byte of the document"
+            )
+
+
+def _not_available(iri: object) -> TextError:
+    return TextError(
+        f"the context {iri} is not available and never fetched: pass it with contexts="
+    )
+
+
+def _longest(context: dict[str, Any]) -> int:
+    """The maximum length of an IRI that a term of a context abbreviates, with the terms that it
+    refers to, the vocabulary and the base.
+
+    :raises TextError: terms refer to each other in a chain that is too long.
+    """
+    texts: dict[str, str] = {}
+    for key, value in context.items():
+        text = value.get("@id") if isinstance(value, dict) else value
+        if isinstance(text, str):
+            texts[key] = text
+    #: The length and the number of terms of each chain.
+    found: dict[str, tuple[int, int]] = {}
+    for term in texts:
+        path: list[str] = []
+        while term in texts and term not in found and len(path) <= _DEPTH:
+            path.append(term)
+            term = texts[term].partition(":")[0]
+            if term == path[-1]:
+                break
+        size, depth = found.get(term, (0, 0))
+        if depth + len(path) > _DEPTH:
+            raise TextError(f"terms of a context refer to each other more than {_DEPTH} deep")
+        for each in reversed(path):
+            size, depth = found[each] = size + len(texts[each]), depth + 1
+    outer = sum(len(texts.get(name, "")) for name in ("@vocab", "@base"))
+    return max((size for size, _ in found.values()), default=0) + outer
+
+
+class ContextLoader:
+    """Substitutes contexts for their IRIs.
+
+    :param contexts: where they come from; None for nowhere.
+    :param base: IRI that relative ones are resolved against.
+    """
+
+    def __init__(self, contexts: Contexts | None, base: str | None) -> None:
+        self._contexts = contexts
+        self._base = base
+        #: Contexts that were loaded, by IRI, and the bytes that they take.
+        self._loaded: dict[str, tuple[Any, int]] = {}
+        #: Bytes of contexts that were put in place.
+        self._inlined = 0
+
+    def inlined(self, value: Any) -> Any:
+        """A document whose remote contexts are in it.
+
+        :raises TextError: a context is not available, contains itself, or is inserted too often.
+        """
+        self._inlined = 0
+        return self._document(value, self._base or "", (), 0)
+
+    def context(self, value: Any) -> Any:
+        """A context, with all that it refers to."""
+        self._inlined = 0
+        return self._context(value, self._base or "", (), 0)
+
+    def _document(self, value: Any, base: str, within: tuple[str, ...], depth: int) -> Any:
+        if depth > _DEPTH:
+            raise TextError(f"values are nested more than {_DEPTH} deep")
+        if isinstance(value, list):
+            return [self._document(each, base, within, depth + 1) for each in value]
+        if not isinstance(value, dict) or value.get("@type") == "@json":
+            return value
+        return {
+            key: (self._context if key == _KEY else self._document)(each, base, within, depth + 1)
+            for key, each in value.items()
+        }
+
+    def _context(self, value: Any, base: str, within: tuple[str, ...], depth: int) -> Any:
+        if isinstance(value, str):
+            return self._remote(urljoin(base, value), within, depth)
+        if isinstance(value, list):
+            parts: list[Any] = []
+            for each in value:
+                part = self._context(each, base, within, depth)
+                parts += part if isinstance(part, list) else [part]
+            return parts
+        if not isinstance(value, dict):
+            return value
+        # Definitions of terms have contexts of their own.
+        made = {key: self._document(each, base, within, depth + 1) for key, each in value.items()}
+        imported = made.pop(_IMPORT, None)
+        if imported is None:
+            return made
+        if not isinstance(imported, str):
+            raise TextError("@import must be the IRI of a context")
+        context = self._remote(urljoin(base, imported), within, depth)
+        if not isinstance(context, dict):
+            raise TextError(f"the context {imported} is imported, and is not one object")
+        return context | made
+
+    def _remote(self, iri: str, within: tuple[str, ...], depth: int) -> Any:
+        if iri in within or len(within) > _DEPTH:
+            raise TextError(f"the context {iri} contains itself")
+        if iri not in self._loaded:
+            found = self._load(iri)
+            if isinstance(found, dict) and _KEY in found:
+                found = found[_KEY]
+            before = self._inlined
+            made = self._context(found, iri, (*within, iri), depth + 1)
+            self._inlined = before
+            self._loaded[iri] = made, len(dump(made))
+        made, size = self._loaded[iri]
+        self._inlined += size
+        if self._inlined > _INLINED:
+            raise TextError(f"the contexts of a document come to more than {_INLINED} bytes")
+        return made
+
+    def _load(self, iri: str) -> Any:
+        contexts = self._contexts
+        if contexts is None:
+            raise _not_available(iri)
+        try:
+            found = contexts[iri] if isinstance(contexts, Mapping) else contexts(iri)
+            return json.loads(found) if isinstance(found, bytes) else found
+        except JellyError:
+            raise
+        except KeyError:
+            raise TextError(f"the context {iri} is not among those that were given") from None
+        except Exception as error:
+            # A loader of the caller's raises what it likes.
+            raise TextError(f"the context {iri} cannot be loaded: {error}") from error

@@ -11,35 +11,35 @@ from ..codec.common.limits import NESTING_CEILING
 from ..codec.text.ntriples import Dialect, Notation, statement_text
 from ..errors import JellyError, TermError
 from ..io.chunks import Chunk, ChunkReader, reject_relative
-from ..io.names import Format
 from ..io.sinks import Writable
-from ..io.sources import Input, Source, without_mark
-from .settings import ConversionSettings, Job
+from ..io.sources import Format, Input, Source, without_mark
+from .settings import Job
 
 
 class LinesReader(ChunkReader):
     """Reads N-Triples or N-Quads.
 
-    :param settings: the dialect and the limits; whether generalized statements are accepted.
+    :param job: its settings: the dialect and the limits; whether generalized statements are
+        accepted.
     :raises TextError: while iterating: a line is malformed; with its number.
 
-    >>> with LinesReader(b"<urn:s>  <urn:p>\\t_:o.", Format.N_QUADS, ConversionSettings()) as text:
+    >>> with LinesReader(b"<urn:s>  <urn:p>\\t_:o.", Format.N_QUADS, Job()) as text:
     ...     list(text)
     [Chunk(text=b'<urn:s> <urn:p> _:o .\\n', statements=1)]
     """
 
     has_namespaces = False
 
-    def __init__(self, src: Source, format: Format, settings: ConversionSettings) -> None:  # noqa: A002
+    def __init__(self, src: Source, format: Format, job: Job) -> None:  # noqa: A002
         self._input = Input(src)
         self.name = self._input.name
         self.namespaces = {}
         self.has_graphs = format.has_graphs
         self._parser = LineParser(
-            settings.dialect,
-            settings.generalized,
+            job.settings.dialect,
+            job.settings.generalized,
             False,
-            settings.limits,
+            job.settings.limits,
             quads=format.has_graphs,
             base_directions=True,
         )

@@ -14,11 +14,9 @@ from typing import Any, Final
 
 from ..codec.common.limits import over, usual_expansion
 from ..errors import JellyError, TermError
-from ..io.chunks import Chunk, ChunkReader
-from ..io.names import Format
+from ..io.chunks import Chunk, ChunkFile, ChunkReader
 from ..io.sinks import Writable
-from ..io.sources import CHUNK, Input, Source, without_mark
-from .depth import with_bounded_turtle
+from ..io.sources import CHUNK, Format, Input, Source, without_mark
 from .json_ld import prepared
 from .lines import no_graphs, without_graphs
 from .rdf_xml import RdfXmlText, XmlChecks
@@ -26,17 +24,23 @@ from .reading import (
     NO_BASE,
     NO_BASE_SCHEME,
     Batch,
-    ChunkFile,
     check_base,
     gathered,
     parsed,
     parser_of,
     pyoxigraph_module,
-    rdf_format,
     rejection,
+    with_bounded_turtle,
 )
 from .settings import ConversionSettings, Job
-from .xml import in_utf_8
+
+#: pyoxigraph's names of the formats.
+_SYNTAXES: Final = {
+    Format.TURTLE: "TURTLE",
+    Format.TRIG: "TRIG",
+    Format.RDF_XML: "RDF_XML",
+    Format.JSON_LD: "JSON_LD",
+}
 
 #: Statements of text that are held at once: with prefixes and a base, a few bytes of text may name
 #: an IRI that is nearly as long as the text before them. More are not faster (measured: 32 to 4096
@@ -47,13 +51,13 @@ _BATCH: Final = 32
 class ParsedReader(ChunkReader):
     """Reads Turtle, TriG, RDF/XML or JSON-LD.
 
-    :param settings: ``base``, without which relative IRIs are rejected; of the limits,
+    :param job: its settings: ``base``, without which relative IRIs are rejected; of the limits,
         ``frame_bytes`` bounds the bytes of RDF/XML between two statements, and
         ``frame_expansion`` those that statements take beyond the source and 1 KiB for each.
     :raises TextError: while iterating: the text is malformed; with line and column.
     :raises LimitError: while iterating: the text is nested too deep, or a term is too long.
 
-    >>> with ParsedReader(b"<urn:s> a <urn:o> .", Format.TURTLE, ConversionSettings()) as chunks:
+    >>> with ParsedReader(b"<urn:s> a <urn:o> .", Format.TURTLE, Job()) as chunks:
     ...     [chunk.statements for chunk in chunks]
     [1]
     """
@@ -61,7 +65,8 @@ class ParsedReader(ChunkReader):
     validated = True
     source_bytes: int
 
-    def __init__(self, src: Source, format: Format, settings: ConversionSettings) -> None:  # noqa: A002
+    def __init__(self, src: Source, format: Format, job: Job) -> None:  # noqa: A002
+        settings = job.settings
         self._input = Input(src)
         self.name = self._input.name
         self.namespaces = {}
@@ -119,7 +124,7 @@ class ParsedReader(ChunkReader):
         if form is Format.RDF_XML:
             rewritten = RdfXmlText(base)
             self._xml_namespaces = rewritten.namespaces
-            chunks = rewritten.chunks(in_utf_8(self._bounded(chunks)))
+            chunks = rewritten.chunks(self._bounded(chunks))
         elif form is Format.JSON_LD:
             chunks = prepared(chunks, self._contexts, base, self._limits)
             base = base or NO_BASE
@@ -129,7 +134,7 @@ class ParsedReader(ChunkReader):
             if form in (Format.TURTLE, Format.TRIG)
             else io.BufferedReader(ChunkFile(chunks), CHUNK)
         )
-        self._parser = parser_of(source, rdf_format(form), base)
+        self._parser = parser_of(source, _syntax(form), base)
         for lines in parsed(self._parser, batch=_BATCH, held=self._held):
             if base is NO_BASE:
                 check_base(lines)
@@ -150,6 +155,10 @@ class ParsedReader(ChunkReader):
                 what = "the number of bytes without a statement"
                 raise over(self._limits, "frame_bytes", waiting, what)
             yield chunk
+
+
+def _syntax(format: Format) -> Any:  # noqa: A002
+    return getattr(pyoxigraph_module().RdfFormat, _SYNTAXES[format])
 
 
 #: Names that are valid in every format with prefixes; pyoxigraph does not check them.
@@ -190,7 +199,7 @@ def write(
         pyoxigraph.serialize(
             chain.from_iterable(map(statements, chain((first,), chunks))),
             _Output(out, format),
-            rdf_format(format),
+            _syntax(format),
             prefixes=_prefixes(source, first, job.settings),
         )
     except TermError as error:

@@ -1,9 +1,9 @@
 """RDF/XML rewritten for pyoxigraph's parser, and what RDF/XML cannot express.
 
 pyoxigraph's parser reads UTF-8 only, loses text beside comments, instructions and CDATA sections,
-rejects relative bases, expands entities without a bound, and accepts documents that are not
-well-formed. :class:`RdfXmlText` lets expat read a document, and makes of its events an equivalent
-one of elements and text in UTF-8.
+rejects relative bases and entities in single quotes, expands entities without a bound, accepts
+documents that are not well-formed, and reports no line. :class:`RdfXmlText` lets expat read a
+document, and makes of its events an equivalent one of elements and text in UTF-8.
 
 Reference: XML 1.0; RDF 1.1 XML Syntax.
 """
@@ -19,8 +19,8 @@ from ..codec.text.lines import LABEL_PART, NAME_START, NOT_IN_IRI, unescaped
 from ..codec.text.ntriples import StandIns, written_label
 from ..errors import JellyError, LimitError, TermError, TextError
 from ..io.chunks import relabelled
-from ..lazy import library
-from .depth import DEPTH, too_deep
+from ..io.sources import CHUNK
+from .reading import DEPTH, NEED_BASE, gathered, pyoxigraph_module, too_deep
 from .scans import IRI_BYTES
 
 #: A name of XML without a colon.
@@ -34,25 +34,20 @@ _PARSE_TYPES: Final = frozenset(("Literal", "Resource", "Collection", "Triple"))
 _CHECKED: Final = ("parseType", "nodeID", "bagID")
 _SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*+:")
 _IRI: Final = re.compile(rf"[A-Za-z][A-Za-z0-9+.\-]*+:[^{NOT_IN_IRI}]*+")
-_NOT_IN_IRI: Final = re.compile(f"[{NOT_IN_IRI}]")
-#: What to add to the error of a relative IRI without a base.
-NEED_BASE: Final = ": relative IRIs need a base"
 
 #: Attributes that a tag may have: pyoxigraph compares each of them with all others.
 _ATTRIBUTES: Final = 1 << 12
-#: Bytes of a tag or comment, at most twice as many: expat holds it, and makes all its attributes.
-_TAG: Final = 1 << 24
-#: Characters of an entity, with those that it refers to; and where there are any, bytes of a tag,
-#: and bytes that are parsed at once.
+#: Bytes of a tag or comment, which expat holds, and reads again from its start with each chunk.
+_TAG: Final = 1 << 22
+#: Characters of an entity, with those that it refers to; and where there are any, bytes of a tag.
 _ENTITY: Final = 1 << 10
 _TAG_WITH_ENTITIES: Final = 1 << 16
-_STEP: Final = 1 << 12
-_REFERENCE: Final = re.compile(r"&([^\s;&<#]{1,255}+);")
-#: Bytes of one.
-_LONGEST_REFERENCE: Final = 4 * 255 + 2
+_REFERENCE: Final = re.compile(r"&([^\s;&<#]++);")
+#: A tag, which text follows.
+_WHOLE_TAG: Final = re.compile(r"""<(?:[^"'>]++|"[^"]*+"|'[^']*+')*+""")
 _PREDEFINED: Final = ("amp", "lt", "gt", "quot", "apos")
-#: Characters of the rewritten document, and of the namespaces that XML literals get, and how many
-#: more for each byte of the document.
+#: Bytes of the rewritten document, and of the namespaces that XML literals get, and how many more
+#: for each byte of the document.
 _EXPANDED: Final = 1 << 24
 _EXPANDED_PER_BYTE: Final = 16
 
@@ -63,17 +58,6 @@ _IN_TEXT: Final = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", "\r": "
 _IN_ATTRIBUTE: Final = str.maketrans(
     {"&": "&amp;", "<": "&lt;", '"': "&#34;", "\r": "&#13;", "\n": "&#10;", "\t": "&#9;"}
 )
-
-_TURTLE: Final = "Turtle, or a format like it"
-#: How texts in other syntaxes begin, which are often named ``.owl``, ``.rdf`` or ``.xml``.
-_SYNTAXES: Final = (
-    (re.compile(rb"\s*(Prefix|Ontology|Import)\s*\("), "OWL functional-style syntax"),
-    (re.compile(rb"\s*(Prefix|Ontology|Import):"), "OWL Manchester syntax"),
-    (re.compile(rb"\s*(format-version|ontology):"), "OBO format"),
-    (re.compile(rb"\s*(#|_:|@?(prefix|base)\s|<https?:)", re.IGNORECASE), _TURTLE),
-    (re.compile(rb"\s*[{\[]"), "JSON"),
-)
-_SYNTAX_BYTES: Final = 100
 
 
 class RdfXmlText:
@@ -96,22 +80,23 @@ class RdfXmlText:
     def __init__(self, base: str | None = None, line: int = 1) -> None:
         self.namespaces: dict[str, str] = {}
         self._line = line
-        #: The base, and those around the open elements.
         self._base = base
-        self._bases: list[str | None] = []
+        #: Names of attributes of RDF, by the prefixes in scope.
+        self._checked: frozenset[str] = frozenset()
+        #: The base and the names around each open element.
+        self._open: list[tuple[str | None, frozenset[str]]] = []
+        #: The number of elements around the content of an XML literal; 0 outside of one.
+        self._literal = 0
         #: Characters of entities and of namespaces, by name.
         self._entities = dict.fromkeys(_PREDEFINED, 1)
         self._declared: dict[str, int] = {}
-        self._expanded = 0
-        self._checked: set[str] = set()
         #: Whether a document type may declare entities that are not read.
         self._is_external = False
-        #: The end of the last chunk, which a reference may begin in.
-        self._before = b""
         self._out: list[str] = []
-        self._head = b""
-        self._fed = 0
-        parser = self._parser = expat.ParserCreate("utf-8")
+        self._fed = self._expanded = 0
+        #: What the document begins with, but for white space.
+        self._opening = b"<"
+        parser = self._parser = expat.ParserCreate()
         parser.buffer_text = True
         parser.ordered_attributes = True
         parser.StartElementHandler = self._start
@@ -124,78 +109,58 @@ class RdfXmlText:
     def chunks(self, document: Iterable[bytes]) -> Iterator[bytes]:
         """The rewritten document, once.
 
-        :param document: in UTF-8, see ``xml``.
+        :param document: in UTF-8, UTF-16, or an encoding of single bytes that it declares.
         :raises TextError: the document is not well-formed, or has something that is not read here.
-        :raises LimitError: elements are nested too deep, a tag has too many attributes, or a
-            namespace or base is too long.
+        :raises LimitError: elements are nested too deep, a tag has too many attributes or is too
+            long, or a namespace or base is.
         """
-        waiting: list[bytes] = []
-        size = token = 0
-        for chunk in document:
-            self._head = (self._head + chunk)[:_SYNTAX_BYTES]
-            waiting.append(chunk)
-            size += len(chunk)
-            # Expat reads a token that has not ended from its start again.
-            if size < token:
-                continue
-            yield from self._parsed(b"".join(waiting), is_last=False)
-            token = self._token()
-            waiting.clear()
-            size = 0
-        yield from self._parsed(b"".join(waiting), is_last=True)
-
-    def _token(self) -> int:
-        """Bytes of the token that has not ended."""
-        return self._fed - max(0, self._parser.CurrentByteIndex)
+        for chunk in gathered(document):
+            if not self._fed:
+                self._opening = chunk.lstrip()[:2] or b"<"
+            for at in range(0, len(chunk), CHUNK):
+                yield from self._parsed(chunk[at : at + CHUNK], is_last=False)
+        yield from self._parsed(b"", is_last=True)
 
     def _parsed(self, data: bytes, *, is_last: bool) -> Iterator[bytes]:
         """The text that some bytes become; before an error, what comes before it."""
-        pos = 0
-        while pos < len(data) or is_last:
-            entities = len(self._entities) > len(_PREDEFINED)
-            # Before the root element, entities may follow.
-            in_steps = entities or not self._declared
-            chunk = data[pos : pos + _STEP] if in_steps else data[pos:]
-            pos += len(chunk)
-            self._fed += len(chunk)
-            failed = self._parse(chunk)
-            if is_last and pos == len(data) and failed is None:
-                is_last = False
-                failed = self._parse(b"", is_last=True)
-            if self._out:
-                text = "".join(self._out)
-                self._out.clear()
-                self._expanded += len(text)
-                yield text.encode()
-            if failed is not None:
-                raise failed
-            self._check_expanded()
-            if self._token() > (_TAG_WITH_ENTITIES if entities else _TAG):
-                where = " in a document with entities" if entities else ""
-                raise LimitError(f"a tag or comment{where} is too long")
+        self._fed += len(data)
+        failed = self._parse(data, is_last=is_last)
+        if self._out:
+            text = "".join(self._out).encode()
+            self._out.clear()
+            self._expanded += len(text)
+            yield text
+        if failed is not None:
+            raise failed
+        self._check_expanded()
+        entities = len(self._entities) > len(_PREDEFINED)
+        token = self._fed - max(0, self._parser.CurrentByteIndex)
+        if token > (_TAG_WITH_ENTITIES if entities else _TAG):
+            where = " in a document with entities" if entities else ""
+            raise LimitError(f"a tag or comment{where} is too long")
 
-    def _parse(self, data: bytes, *, is_last: bool = False) -> JellyError | None:
+    def _parse(self, data: bytes, *, is_last: bool) -> JellyError | None:
         """Let expat call the handlers; return the error, if there is one."""
         parser = self._parser
         try:
             parser.Parse(data, is_last)
-            if self._is_external:
-                self._check_references(data)
         except expat.ExpatError as error:
             message = expat.ErrorString(error.code)
             if is_last:
-                has_root = self._bases or message != expat.errors.XML_ERROR_NO_ELEMENTS
+                has_root = self._open or message != expat.errors.XML_ERROR_NO_ELEMENTS
                 message = f"the document {'is truncated' if has_root else 'has no root element'}"
+            if self._opening[:1] not in b"<\xfe\xff\x00":
+                message += "; this is another syntax than RDF/XML, which begins with <"
             failed = TextError(f"malformed XML: {message}")
-            syntaxes = (name for pattern, name in _SYNTAXES if pattern.match(self._head))
-            if not self._declared and (syntax := next(syntaxes, None)):
-                failed = TextError(f"this is not RDF/XML but {syntax}")
             failed.line, failed.column = self._line + error.lineno - 1, error.offset + 1
             return failed
         except JellyError as error:
             if isinstance(error, TextError):
                 error.line = self._line + parser.CurrentLineNumber - 1
             return error
+        except (LookupError, ValueError) as error:
+            # From Python's codecs, which expat asks for what it does not know.
+            return TextError(f"the declared encoding is not supported: {error}", line=self._line)
         return None
 
     def _check_expanded(self) -> None:
@@ -208,12 +173,15 @@ class RdfXmlText:
     def _document_type(self, _: str, system: str | None, __: str | None, ___: bool) -> None:
         self._is_external = system is not None
 
-    def _check_references(self, data: bytes) -> None:
-        """Check references to entities, which expat leaves out if they may be declared in an
-        external document type."""
-        data = self._before + data
-        self._before = data[-_LONGEST_REFERENCE:]
-        for name in _REFERENCE.findall(data.decode(errors="replace")):
+    def _check_references(self) -> None:
+        """Check the references in attributes of the tag, which expat leaves out without a word if
+        they may be declared in an external document type."""
+        encoding = {b"\xff\xfe": "utf-16-le", b"<\0": "utf-16-le"}.get(self._opening)
+        if self._opening in (b"\xfe\xff", b"\0<"):
+            encoding = "utf-16-be"
+        data = self._parser.GetInputContext() or b""
+        tag = _WHOLE_TAG.match(data.decode(encoding or "utf-8", errors="replace"))
+        for name in _REFERENCE.findall("" if tag is None else tag[0]):
             if name not in self._entities:
                 raise TextError(f"the entity &{name}; is not declared")
 
@@ -237,28 +205,38 @@ class RdfXmlText:
         self._out.append(text.translate(_IN_TEXT) if _HAS_ESCAPES(text) else text)
 
     def _end(self, name: str) -> None:
-        self._base = self._bases.pop()
+        self._base, self._checked = self._open.pop()
+        if len(self._open) < self._literal:
+            self._literal = 0
         self._out.append(f"</{name}>")
 
     def _start(self, name: str, attributes: list[str]) -> None:
-        self._bases.append(self._base)
-        if len(self._bases) > DEPTH:
+        self._open.append((self._base, self._checked))
+        if len(self._open) > DEPTH:
             raise too_deep()
         if not attributes:
             self._out.append(f"<{name}>")
             return
         if len(attributes) > 2 * _ATTRIBUTES:
             raise LimitError(f"a tag has more than {_ATTRIBUTES} attributes")
+        if self._is_external:
+            self._check_references()
         names, values = attributes[::2], attributes[1::2]
         for key, value in zip(names, values, strict=True):
             if key.startswith("xmlns"):
                 self._declare(key[6:], value)
         tag = f"<{name}"
+        in_literal = self._literal
         for key, value in zip(names, values, strict=True):
-            if key in self._checked or key == "xml:base":
+            if in_literal:
+                pass
+            elif key in self._checked:
                 value = self._attribute(key, value)
-                if not value:
+            elif key == "xml:base":
+                self._base = self._resolved(value)
+                if self._base is None:
                     continue
+                value = self._base
             if _HAS_ATTRIBUTE_ESCAPES(value):
                 value = value.translate(_IN_ATTRIBUTE)
             tag += f' {key}="{value}"'
@@ -267,15 +245,16 @@ class RdfXmlText:
     def _declare(self, prefix: str, iri: str) -> None:
         _check_length(iri)
         self._declared[prefix] = len(prefix) + len(iri)
+        names = {f"{prefix}:{name}" for name in _CHECKED}
         if iri == _RDF:
-            self._checked.update(f"{prefix}:{name}" for name in _CHECKED)
+            self._checked |= names
+        elif self._checked & names:
+            self._checked -= names
         if _IRI.fullmatch(iri):
             self.namespaces[prefix] = iri
 
     def _attribute(self, key: str, value: str) -> str:
-        """The value of an attribute that is checked; empty if the attribute is left out."""
-        if key == "xml:base":
-            return self._new_base(value)
+        """The value of an attribute of RDF."""
         name = key.rpartition(":")[2]
         if name == "bagID":
             raise TextError("rdf:bagID is not part of RDF 1.1")
@@ -285,21 +264,39 @@ class RdfXmlText:
         if value not in _PARSE_TYPES:
             raise TextError(f"the parseType {value} is not supported")
         if value == "Literal":
+            self._literal = len(self._open)
             # pyoxigraph declares all namespaces in scope in the literal.
             self._expanded += sum(self._declared.values())
             self._check_expanded()
         return value
 
-    def _new_base(self, reference: str) -> str:
+    def _resolved(self, reference: str) -> str | None:
         """The base of an element with an attribute ``xml:base``."""
-        if _SCHEME.match(reference):
-            self._base = reference
-        elif self._base is not None:
-            self._base = _resolved(reference, self._base)
-        elif reference:
-            raise TextError(f"the xml:base {reference!r} is relative{NEED_BASE}")
-        _check_length(self._base or "")
-        return self._base or ""
+        if not reference:
+            return self._base
+        base = reference
+        if not _SCHEME.match(reference):
+            if self._base is None:
+                raise TextError(f"the xml:base {reference!r} is relative{NEED_BASE}")
+            base = self._absolute(reference)
+        _check_length(base)
+        return base
+
+    def _absolute(self, reference: str) -> str:
+        """A relative IRI, resolved by pyoxigraph."""
+        module = pyoxigraph_module()
+        text = f"<{reference}> <urn:p> <urn:o> ."
+        _check_length(reference)
+        try:
+            # A backslash would begin an escape.
+            (quad,) = module.parse(
+                text.replace("\\", " "), format=module.RdfFormat.TURTLE, base_iri=self._base
+            )
+        except (SyntaxError, ValueError) as error:
+            message = f"the xml:base {reference!r} cannot be resolved against {self._base!r}"
+            raise TextError(message) from error
+        absolute: str = quad.subject.value
+        return absolute
 
 
 def _check_length(iri: str) -> None:
@@ -307,42 +304,10 @@ def _check_length(iri: str) -> None:
         raise LimitError(f"a namespace or base has more than {IRI_BYTES} characters")
 
 
-def _resolved(reference: str, base: str) -> str:
-    """Resolve a relative IRI.
-
-    :raises TextError: the result or the base is not an absolute IRI.
-    """
-    pyoxigraph = library("pyoxigraph", "this format", "oxigraph")
-    escaped = _NOT_IN_IRI.sub(lambda found: f"\\u{ord(found[0]):04X}", reference)
-    text = f"<{escaped}> <x:p> <x:o> ."
-    try:
-        (statement,) = pyoxigraph.parse(text, format=pyoxigraph.RdfFormat.TURTLE, base_iri=base)
-    except (SyntaxError, ValueError) as error:
-        message = f"the IRI {reference!r} cannot be resolved against {base!r}: {error}"
-        raise TextError(message) from None
-    return str(statement.subject.value)
-
-
 # Writing
 
-#: IRIs that are not properties in RDF/XML, or abbreviate another one.
-_NO_PROPERTIES: Final = frozenset(
-    _RDF + name
-    for name in (
-        "RDF",
-        "ID",
-        "about",
-        "parseType",
-        "resource",
-        "nodeID",
-        "datatype",
-        "Description",
-        "li",
-        "aboutEach",
-        "aboutEachPrefix",
-        "bagID",
-    )
-)
+#: IRIs that are not properties in RDF/XML, but for those that pyoxigraph rejects.
+_NO_PROPERTIES: Final = frozenset(_RDF + name for name in ("aboutEach", "aboutEachPrefix", "bagID"))
 #: Namespaces that cannot have a prefix.
 _RESERVED_NAMESPACES: Final = (
     "http://www.w3.org/XML/1998/namespace",

@@ -1,34 +1,39 @@
-"""pyoxigraph's parsers of text, for formats that this package does not parse itself, and sources
-that are made while they are read.
+"""pyoxigraph's parsers: what guards them, their statements in batches, and their errors.
+
+Turtle and JSON are scanned before the parser gets them, see ``scans``. Only this module chooses the
+form of the scans, compiled or not.
 """
 
 from __future__ import annotations
 
-import io
-import os
 import re
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
-from typing import Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final
 
-from ..codec import (
-    Limits,
-    delimit,
-)
-from ..codec.common.detection import kind_of
+from ..codec import native
+from ..codec.common.limits import DEFAULT_LIMITS, Limits
 from ..codec.text.lines import shorten
 from ..errors import JellyError, LimitError, SourceError, TextError
-from ..io.names import Format
-from ..io.sources import CHUNK, Input, Readable, Source, name_of, rewinder
+from ..io.sources import CHUNK
 from ..lazy import library
-from .jelly_text import frames_of_text
-from .rdf_xml import NEED_BASE
-from .settings import Given
+
+if TYPE_CHECKING:
+    from .scans import JsonScan, TurtleScan
+else:
+    try:
+        if not native:
+            raise ModuleNotFoundError("the Python codec runs")
+        from ._scans import JsonScan, TurtleScan
+    except ModuleNotFoundError:
+        from .scans import JsonScan, TurtleScan
+
+#: Levels that text may have: JSON-LD and RDF/XML take time that grows with the square of the depth.
+DEPTH: Final = 1 << 10
 
 #: Bytes that the statements held at once may come to, if they are as long as those before.
 _BATCH_BYTES: Final = 1 << 20
-
 
 #: The position in pyoxigraph's messages, which our errors have separately.
 _PLACE: Final = re.compile(
@@ -37,6 +42,10 @@ _PLACE: Final = re.compile(
 _RELATIVE: Final = re.compile(
     r"\A(?:error while parsing IRI '.*': )?No scheme found in an absolute IRI\Z", re.DOTALL
 )
+#: Characters of pyoxigraph's message that an error has.
+_MESSAGE: Final = 400
+#: What to add to the error of a relative IRI without a base.
+NEED_BASE: Final = ": relative IRIs need a base"
 #: What pyoxigraph says of a remote context.
 _NO_CONTEXT: Final = "No LoadDocumentCallback has been set to load remote contexts"
 
@@ -48,6 +57,8 @@ _REJECTED: Final = {
     "A subtag": "a language tag",
     "The given language subtag": "a language tag",
 }
+#: What pyoxigraph reports the start of: an IRI or a language tag.
+_REPORTED: Final = re.compile(r"<([^>]*+)>|([A-Za-z0-9\-]++)")
 
 #: Base IRI of a JSON-LD document without one. pyoxigraph leaves out statements with relative IRIs,
 #: as JSON-LD requires. Under this base they are included, and are rejected here.
@@ -57,6 +68,92 @@ NO_BASE_SCHEME: Final = NO_BASE.partition("/")[0]
 #: IRIs in N-Quads; strings are skipped.
 _IRI: Final = re.compile(rb'"(?:[^"\\]++|\\.)*+"|<([^>]*+)>')
 
+#: What pyoxigraph raises while it reads.
+PARSER_ERRORS: Final = (SyntaxError, MemoryError, OSError, ValueError)
+
+
+# Guards
+
+
+def too_deep() -> LimitError:
+    """The error of text that is nested too deep."""
+    return LimitError(f"the text is nested more than {DEPTH} deep")
+
+
+def with_bounded_turtle(
+    chunks: Iterable[bytes], base: str | None, scan: TurtleScan | None = None
+) -> Iterator[bytes]:
+    """Chunks of Turtle or TriG, each of which comes out once it was scanned; before an error, the
+    text up to it.
+
+    Within a long string they double, since the parser reads it from its start with each of them.
+
+    :param base: the base IRI.
+    :param scan: scans the text, and was made for the same base.
+    :raises LimitError: the text is nested more than :data:`DEPTH` deep, has too many prefixes, or
+        one of them or the base is too long.
+    """
+    scan = scan or turtle_scan(base)
+    #: Bytes that were yielded since a chunk that did not end in a string.
+    waiting = 0
+    parts: list[bytes] = []
+    size = 0
+    for chunk in chunks:
+        try:
+            within = scan.scan(chunk)
+        except LimitError:
+            # The statements before it.
+            parts.append(chunk[: max(0, scan.at)])
+            if any(parts):
+                yield b"".join(parts)
+            raise
+        parts.append(chunk)
+        size += len(chunk)
+        if within and size < waiting:
+            continue
+        waiting = waiting + size if within else 0
+        yield parts[0] if len(parts) == 1 else b"".join(parts)
+        parts.clear()
+        size = 0
+    if parts:
+        yield b"".join(parts)
+
+
+def turtle_scan(base: str | None) -> TurtleScan:
+    """A scan of Turtle or TriG with a base IRI.
+
+    :raises LimitError: the base is too long.
+    """
+    return TurtleScan(DEPTH, len((base or "").encode(errors="replace")))
+
+
+def with_bounded_json(chunks: Iterable[bytes], limits: Limits = DEFAULT_LIMITS) -> Iterator[bytes]:
+    """Chunks of JSON, each of which comes out once it was scanned.
+
+    :param limits: ``frame_rows`` bounds the values of each object at the top of the document or of
+        an array there: pyoxigraph holds all of them.
+    :raises LimitError: objects and arrays are nested more than :data:`DEPTH` deep, or an object has
+        too many values.
+    :raises TextError: pyoxigraph would misread a number.
+
+    >>> list(with_bounded_json([b"[" * 1000, b"[" * 1000]))
+    Traceback (most recent call last):
+    jelly_plugins.errors.LimitError: the text is nested more than 1024 deep
+    """
+    scan = JsonScan(DEPTH, limits)
+    for chunk in chunks:
+        scan.scan(chunk)
+        yield chunk
+    scan.scan(b" ")
+
+
+def check_json(document: bytes, limits: Limits = DEFAULT_LIMITS) -> None:
+    """Check a document of JSON, see :func:`with_bounded_json`."""
+    deque(with_bounded_json((document,), limits), maxlen=0)
+
+
+# Statements
+
 
 def pyoxigraph_module() -> Any:
     """The pyoxigraph library.
@@ -64,17 +161,6 @@ def pyoxigraph_module() -> Any:
     :raises MissingExtraError: it is not installed.
     """
     return library("pyoxigraph", "this format", "oxigraph")
-
-
-def rdf_format(name: Format) -> Any:
-    """pyoxigraph's name of a format that it reads and writes here."""
-    formats = pyoxigraph_module().RdfFormat
-    return {
-        Format.TURTLE: formats.TURTLE,
-        Format.TRIG: formats.TRIG,
-        Format.RDF_XML: formats.RDF_XML,
-        Format.JSON_LD: formats.JSON_LD,
-    }[name]
 
 
 def parser_of(data: Any, format_: Any, base: str | None) -> Any:
@@ -164,6 +250,7 @@ def gathered(chunks: Iterable[bytes]) -> Iterator[bytes]:
     """
     waiting: list[bytes] = []
     size = 0
+    failed: JellyError | None = None
     try:
         for chunk in chunks:
             if chunk:
@@ -173,16 +260,15 @@ def gathered(chunks: Iterable[bytes]) -> Iterator[bytes]:
                 yield b"".join(waiting)
                 waiting.clear()
                 size = 0
-    except JellyError:
-        if waiting:
-            yield b"".join(waiting)
-        raise
+    except JellyError as error:
+        failed = error
     if waiting:
         yield b"".join(waiting)
+    if failed is not None:
+        raise failed
 
 
-#: What pyoxigraph raises while it reads.
-PARSER_ERRORS: Final = (SyntaxError, MemoryError, OSError, ValueError)
+# Errors
 
 
 def parser_error(error: BaseException, *, first_line: int | None = None) -> JellyError:
@@ -210,14 +296,12 @@ def _message_of(error: SyntaxError) -> str:
         return message + NEED_BASE
     if found := _TERM.match(message):
         return f"Oxigraph rejects the {found[1]} {shorten(found[2])!r}: {found[3]}"
+    # It may have a token of megabytes.
+    message = shorten(message, _MESSAGE)
     for start, term in _REJECTED.items():
         if message.startswith(start):
             return f"Oxigraph rejects {term}: {message}"
     return message
-
-
-#: What pyoxigraph reports the start of: an IRI or a language tag.
-_REPORTED: Final = re.compile(r"<([^>]*+)>|([A-Za-z0-9\-]++)")
 
 
 def rejection(error: SyntaxError, text: bytes) -> str:
@@ -233,107 +317,15 @@ def rejection(error: SyntaxError, text: bytes) -> str:
     )
 
 
-def iris_with(start: str, lines: bytes) -> list[str]:
-    """The IRIs of N-Quads that begin with the given one.
-
-    >>> iris_with("urn:", b'<urn:s> <http://e/p> "<urn:x>" .')
-    ['urn:s']
-    """
-    opening = start.encode()
-    if b"<" + opening not in lines:
-        return []
-    return [iri.decode() for iri in _IRI.findall(lines) if iri.startswith(opening)]
-
-
 def check_base(lines: bytes) -> None:
     """Check N-Quads of a JSON-LD document that was parsed with :data:`NO_BASE`.
 
     :raises TextError: an IRI is relative.
     """
-    for iri in iris_with(NO_BASE_SCHEME, lines):
-        reference = iri.removeprefix(NO_BASE).removeprefix(NO_BASE_SCHEME)
-        raise TextError(f"the IRI <{reference}> is relative{NEED_BASE}")
-
-
-class ChunkFile(io.RawIOBase):
-    """An iterator of bytes as a file; closing it closes the iterator.
-
-    :param name: how errors name it.
-    """
-
-    def __init__(self, chunks: Iterator[bytes], name: str | None = None) -> None:
-        super().__init__()
-        self.name = name
-        self._chunks = chunks
-        #: The current chunk: a parser asks for 2 KB at a time.
-        self._chunk = io.BytesIO()
-        self._size = 0
-
-    @property
-    def is_read(self) -> bool:
-        """Whether all that has come was read, so that reading on may take a while."""
-        return self._chunk.tell() == self._size
-
-    def readable(self) -> bool:
-        return True
-
-    def read(self, size: int | None = -1, /) -> bytes:
-        """At most ``size`` bytes, of one chunk; none at the end."""
-        if size is None or size < 0:
-            return self.readall()
-        data = self._chunk.read(size)
-        if not data and size:
-            chunk = next(self._chunks, b"")
-            self._chunk, self._size = io.BytesIO(chunk), len(chunk)
-            data = self._chunk.read(size)
-        return data
-
-    def readinto(self, buffer: Any, /) -> int:
-        data = self.read(len(buffer))
-        buffer[: len(data)] = data
-        return len(data)
-
-    def close(self) -> None:
-        close = getattr(self._chunks, "close", None)
-        if close is not None and not self.closed:
-            close()
-        super().close()
-
-
-def piped(chunks: Iterator[bytes], src: Source) -> Readable:
-    """Chunks of bytes as a source with the name of another one."""
-    return cast(Readable, ChunkFile(chunks, name_of(src)))
-
-
-def reject_jelly(given: Given) -> None:
-    """Reject a source that is Jelly and was given as text, before text is looked for in it: a
-    parser's error would not say so. Only what can be read twice without another download is looked
-    at.
-
-    :raises SourceError: it is Jelly, or cannot be opened.
-    """
-    src, form = given
-    is_url = isinstance(src, str | os.PathLike) and "://" in os.fspath(src)
-    rewind = None if is_url else rewinder(src)
-    if rewind is None or form.is_binary or form is Format.JELLY_TEXT:
+    opening = NO_BASE_SCHEME.encode()
+    if b"<" + opening not in lines:
         return
-    with Input(src) as source:
-        kind = kind_of(next(source.chunks(), b""))
-        name = source.name
-    rewind()
-    if kind is not None:
-        raise SourceError(f"this is {kind}, not {form}", source=name)
-
-
-def jelly_of_text(src: Source, limits: Limits) -> Readable:
-    """The text form of Jelly as Jelly that is made while the text is read."""
-
-    def frames() -> Iterator[bytes]:
-        with Input(src) as source:
-            try:
-                yield from frames_of_text(source.chunks(), limits)
-            except JellyError as error:
-                error.locate(source=source.name)
-                raise
-
-    return piped(map(delimit, frames()), src)
+    for iri in _IRI.findall(lines):
+        if iri.startswith(opening):
+            reference = iri.decode().removeprefix(NO_BASE).removeprefix(NO_BASE_SCHEME)
+            raise TextError(f"the IRI <{reference}> is relative{NEED_BASE}")

@@ -7,7 +7,7 @@ names however long their prefix or the base is. That of JSON-LD takes time that 
 square of the depth, copies all terms for each context, and holds objects as a whole.
 
 The module is written in Cython's pure Python mode: setup.py compiles it as ``formats._scans``, and
-it runs uncompiled, too; ``formats.depth`` chooses. Every read of ``buf`` is before the end of the
+it runs uncompiled, too; ``formats.reading`` chooses. Every read of ``buf`` is before the end of the
 bytes that ``scan`` holds.
 
 Reference: JSON-LD 1.1 Processing Algorithms and API, section "Data Round Tripping".
@@ -69,13 +69,11 @@ _BASE = cython.declare(bytes, b"base")
 #: Bytes that decide whether a word begins at a position, and what begins or ends there otherwise.
 _WORD_BYTES = cython.declare(cython.Py_ssize_t, 7)
 _TOKEN_BYTES = cython.declare(cython.Py_ssize_t, 3)
-#: The key of a context.
-_KEY = cython.declare(bytes, b'"@context"')
-_KEY_BYTES = cython.declare(cython.Py_ssize_t, 10)
-#: Longer numbers are not checked.
+#: Bytes of a name up to which a dot is known to be in it.
+_NAME_BYTES = cython.declare(cython.Py_ssize_t, 1 << 7)
+#: Longer numbers are not checked, nor are shorter integers.
 _NUMBER_BYTES = cython.declare(cython.Py_ssize_t, 1 << 10)
-#: A number, with an exponent that Python's decimals have.
-_NUMBER: Final = re.compile(rb"[0-9]++(?:\.[0-9]++)?+(?:[eE][+\-]?0*[0-9]{1,6})?+")
+_INTEGER_BYTES = cython.declare(cython.Py_ssize_t, 20)
 #: The order of magnitude of the integers that are misread.
 _MAGNITUDE: Final = 20
 
@@ -109,6 +107,28 @@ def _is_word(buf: cython.p_uchar, pos: cython.Py_ssize_t, word: bytes) -> cython
         if buf[pos + at] | 32 != letters[at]:
             return False
     return not _FLAGS[buf[pos + len(word)]] & _WORD
+
+
+@cython.cfunc
+@cython.exceptval(check=False)
+def _in_name(buf: cython.p_uchar, pos: cython.Py_ssize_t, before: cython.int) -> cython.bint:
+    """Whether the byte at a position goes on with a name, which may have dots.
+
+    :param before: the byte before the first.
+    """
+    last: cython.int = buf[pos - 1] if pos else before
+    if _FLAGS[last] & _WORD:
+        return True
+    at: cython.Py_ssize_t = pos - 1
+    least: cython.Py_ssize_t = pos - _NAME_BYTES if pos > _NAME_BYTES else 0
+    while last == 46 and at > least:  # a dot
+        at -= 1
+        # A tag of a language and a number end before a dot; a name has a colon.
+        if buf[at] == 58:
+            return True
+        if buf[at] != 46 and not _FLAGS[buf[at]] & _WORD:
+            break
+    return False
 
 
 @cython.final
@@ -192,6 +212,9 @@ class TurtleScan:
                 break
             if byte == 92:  # backslash: an escape
                 pos += 2
+                while self.state == _OUTSIDE and pos < end and _FLAGS[buf[pos]] & _WORD:
+                    # The name goes on.
+                    pos += 1
             elif self.is_long:
                 if buf[pos + 1] == byte and buf[pos + 2] == byte:
                     self.state = _OUTSIDE
@@ -231,7 +254,7 @@ class TurtleScan:
                 self.repeats += 1
                 pos += 1
             elif byte | 32 == 112 or byte | 32 == 98:  # p, b
-                if not _FLAGS[buf[pos - 1] if pos else self.before] & _WORD:
+                if not _in_name(buf, pos, self.before):
                     if _is_word(buf, pos, _PREFIX):
                         self.declaration = _PREFIX
                     elif _is_word(buf, pos, _BASE):
@@ -271,39 +294,33 @@ class TurtleScan:
 @cython.final
 @cython.cclass
 class JsonScan:
-    """Scans a document of JSON chunk by chunk; after the last one, spaces.
+    """Scans a document of JSON chunk by chunk; after the last one, a space.
 
     :param depth: levels of objects and arrays.
-    :param contexts: levels of contexts of JSON-LD.
     :param limits: ``frame_rows`` bounds the values of an object at the top of the document or of an
         array there.
 
     >>> from jelly_plugins.codec import DEFAULT_LIMITS
-    >>> JsonScan(1, 32, DEFAULT_LIMITS).scan(b'["[[[[[[[", []]')
+    >>> JsonScan(1, DEFAULT_LIMITS).scan(b'["[[[[[[[", []]')
     Traceback (most recent call last):
     jelly_plugins.errors.LimitError: the text is nested more than 1 deep
     """
 
     depth: cython.Py_ssize_t
-    most_contexts: cython.Py_ssize_t
     limits: Any
     in_string: cython.bint
     rest: bytes
     #: Whether the document is an array.
     is_array: cython.bint
     values: cython.Py_ssize_t
-    #: For each open object or array, whether it has a context; and how many have.
-    opened: bytearray
-    contexts: cython.Py_ssize_t
+    open: cython.Py_ssize_t
 
-    def __init__(self, depth: int, contexts: int, limits: Limits) -> None:
+    def __init__(self, depth: int, limits: Limits) -> None:
         self.depth = depth
-        self.most_contexts = contexts
         self.limits = limits
         self.in_string = self.is_array = False
         self.rest = b""
-        self.values = self.contexts = 0
-        self.opened = bytearray()
+        self.values = self.open = 0
 
     def scan(self, chunk: bytes) -> None:
         """Scan the next chunk.
@@ -326,35 +343,25 @@ class JsonScan:
                 if end - pos < 2:
                     break
                 pos += 2
-            elif self.in_string:
-                self.in_string = False
-                pos += 1
             elif byte == 34:
-                if end - pos < _KEY_BYTES:
-                    break
-                if buf[pos + 1] == 64 and data.startswith(_KEY, pos):
-                    self._begin_context()
-                    pos += _KEY_BYTES
-                else:
-                    self.in_string = True
-                    pos += 1
+                self.in_string = not self.in_string
+                pos += 1
             elif byte == 44:  # ,
-                if self.is_array and len(self.opened) == 1:
+                if self.is_array and self.open == 1:
                     self.values = 0
                 else:
                     self.values += 1
                     self._check_values()
                 pos += 1
             elif byte == 91 or byte == 123:  # [ {
-                if not self.opened:
+                if not self.open:
                     self.is_array = byte == 91
-                self.opened.append(0)
-                if len(self.opened) > self.depth:
+                self.open += 1
+                if self.open > self.depth:
                     raise LimitError(f"the text is nested more than {self.depth} deep")
                 pos += 1
             elif byte == 93 or byte == 125:  # ] }
-                if self.opened:
-                    self.contexts -= self.opened.pop()
+                self.open -= self.open > 0
                 pos += 1
             else:
                 stop = _stop(buf, _AFTER_NUMBER, pos, end)
@@ -365,15 +372,6 @@ class JsonScan:
                 pos = stop
         self.rest = data[pos:]
 
-    def _begin_context(self) -> None:
-        if self.opened and not self.opened[-1]:
-            self.opened[-1] = 1
-            self.contexts += 1
-            if self.contexts > self.most_contexts:
-                raise LimitError(
-                    f"contexts of JSON-LD are nested more than {self.most_contexts} deep"
-                )
-
     def _check_values(self) -> None:
         if self.values > self.limits.frame_rows:
             what = "the number of values of one object"
@@ -381,12 +379,14 @@ class JsonScan:
 
 
 def _check_number(number: bytes) -> None:
-    if len(number) <= _MAGNITUDE and b"e" not in number and b"E" not in number:
+    if len(number) <= _INTEGER_BYTES and b"e" not in number and b"E" not in number:
         return
-    if not _NUMBER.fullmatch(number):
+    try:
+        magnitude = Decimal(number.decode()).adjusted()
+    except ArithmeticError:
+        # The parser reports it, or reads it.
         return
-    value = Decimal(number.decode())
-    if value.adjusted() == _MAGNITUDE and value == value.to_integral_value():
+    if magnitude == _MAGNITUDE:
         raise TextError(
             f"the number {number.decode()} cannot be read as an integer: "
             'use {"@value": "…", "@type": "http://www.w3.org/2001/XMLSchema#integer"}'

@@ -5,20 +5,21 @@ A format is one row, a reader and a writer. A conversion is ``reader -> chunks -
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias, cast
 
-from ..codec import PhysicalType, Statement
+from ..codec import Limits, PhysicalType, Statement, delimit
+from ..codec.common.detection import kind_of
 from ..codec.text.ntriples import parse_nquads, parse_ntriples
-from ..errors import JellyError
-from ..io.chunks import ChunkReader, Joined
-from ..io.names import Format
+from ..errors import JellyError, SourceError
+from ..io.chunks import ChunkFile, ChunkReader, Joined
 from ..io.sinks import Writable
-from ..io.sources import Source, rewinder
+from ..io.sources import Format, Input, Readable, Source, name_of, rewinder
 from ..io.streams import FrameReader
 from . import jelly, lines, parsed
-from .reading import jelly_of_text, reject_jelly
+from .jelly_text import frames_of_text
 from .settings import DEFAULT_SETTINGS, ConversionSettings, Given, Job
 
 #: Opens a source of a format.
@@ -36,18 +37,6 @@ class Row(NamedTuple):
     read: Read
     write: Write
     by_oxigraph: bool = False
-
-
-def _read_jelly(src: Source, format: Format, job: Job) -> ChunkReader:  # noqa: A002, ARG001
-    return jelly.JellyReader(src, job.settings, validator=job.validator, on_frame=job.on_frame)
-
-
-def _read_lines(src: Source, format: Format, job: Job) -> ChunkReader:  # noqa: A002
-    return lines.LinesReader(src, format, job.settings)
-
-
-def _read_parsed(src: Source, format: Format, job: Job) -> ChunkReader:  # noqa: A002
-    return parsed.ParsedReader(src, format, job.settings)
 
 
 def _read_rows(src: Source, format: Format, job: Job) -> ChunkReader:  # noqa: A002
@@ -72,12 +61,12 @@ def _write_rows(source: ChunkReader, out: Writable, format: Format, job: Job) ->
     )
 
 
-_LINES: Final = Row(_read_lines, lines.write)
-_PARSED: Final = Row(_read_parsed, parsed.write, by_oxigraph=True)
+_LINES: Final = Row(lines.LinesReader, lines.write)
+_PARSED: Final = Row(parsed.ParsedReader, parsed.write, by_oxigraph=True)
 _ROWS: Final = Row(_read_rows, _write_rows)
 
 FORMATS: Final[dict[Format, Row]] = {
-    Format.JELLY: Row(_read_jelly, jelly.write),
+    Format.JELLY: Row(jelly.JellyReader, jelly.write),
     Format.N_TRIPLES: _LINES,
     Format.N_QUADS: _LINES,
     Format.TURTLE: _PARSED,
@@ -87,6 +76,47 @@ FORMATS: Final[dict[Format, Row]] = {
     Format.RDF_THRIFT: _ROWS,
     Format.RDF_PROTOBUF: _ROWS,
 }
+
+
+def piped(chunks: Iterator[bytes], src: Source) -> Readable:
+    """Chunks of bytes as a source with the name of another one."""
+    return cast(Readable, ChunkFile(chunks, name_of(src)))
+
+
+def reject_jelly(given: Given) -> None:
+    """Reject a source that is Jelly and was given as text, before text is looked for in it: a
+    parser's error would not say so. Only what can be read twice without another download is looked
+    at.
+
+    :raises SourceError: it is Jelly, or cannot be opened.
+    """
+    src, form = given
+    is_url = isinstance(src, str | os.PathLike) and "://" in os.fspath(src)
+    if is_url or form.is_binary or form is Format.JELLY_TEXT:
+        return
+    rewind = rewinder(src)
+    if rewind is None:
+        return
+    with Input(src) as source:
+        kind = kind_of(next(source.chunks(), b""))
+        name = source.name
+    rewind()
+    if kind is not None:
+        raise SourceError(f"this is {kind}, not {form}", source=name)
+
+
+def jelly_of_text(src: Source, limits: Limits) -> Readable:
+    """The text form of Jelly as Jelly that is made while the text is read."""
+
+    def frames() -> Iterator[bytes]:
+        with Input(src) as source:
+            try:
+                yield from frames_of_text(source.chunks(), limits)
+            except JellyError as error:
+                error.locate(source=source.name)
+                raise
+
+    return piped(map(delimit, frames()), src)
 
 
 def open_reader(given: Given, job: Job) -> ChunkReader:

@@ -96,7 +96,10 @@ class Broadcast:
     def subscribers(self) -> int:
         """The number of current subscribers."""
         with self._lock:
-            return sum(buffer.is_open for buffer in self._subscribers)
+            return len(self._open_subscribers())
+
+    def _open_subscribers(self) -> list[FrameBuffer]:
+        return [buffer for buffer in self._subscribers if buffer.is_open]
 
     def subscribe(self, _topic: str, options: StreamOptions | None) -> Iterable[bytes]:
         """What is published from now on.
@@ -114,7 +117,8 @@ class Broadcast:
         with self._lock:
             if self._closed:
                 raise _closing()
-            self._subscribers.append(buffer)
+            # A topic to which nothing is published must not keep all that have ever subscribed.
+            self._subscribers = [*self._open_subscribers(), buffer]
             self._has_newcomers = True
         return buffer
 
@@ -141,7 +145,7 @@ class Broadcast:
             self._closed = True
             for buffer in self._subscribers:
                 buffer.end(_closing())
-            self._subscribers.clear()
+            self._subscribers = []
 
     def _forward(self, options: StreamOptions, frames: Iterable[bytes]) -> None:
         own = self.options
@@ -161,8 +165,7 @@ class Broadcast:
         :raises JellyError: the frame cannot be encoded, or not be sent.
         """
         with self._lock:
-            self._subscribers = [each for each in self._subscribers if each.is_open]
-            here = tuple(self._subscribers)
+            here = self._subscribers = self._open_subscribers()
             has_newcomers, self._has_newcomers = self._has_newcomers, False
         if not here:
             # The next frame sent is a restart point, since a client must have subscribed.

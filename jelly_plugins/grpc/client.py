@@ -15,10 +15,9 @@ from ..codec import DEFAULT_LIMITS, Decoder, Frame, Limits, StreamOptions, delim
 from ..codec.common.wire import check_empty
 from ..codec.rdf.decoder import first_options
 from ..errors import JellyError, OptionsError, ServiceError, WireError
-from ..formats.reading import ChunkFile
-from ..io.names import FormatName, check_jelly_name
-from ..io.sinks import Destination, open_output
-from ..io.sources import Closing
+from ..io.chunks import ChunkFile
+from ..io.sinks import Destination, check_jelly_name, open_output
+from ..io.sources import Closing, FormatName
 from ..io.streams import GENERIC
 from . import protocol
 from .frames import outgoing

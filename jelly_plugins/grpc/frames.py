@@ -21,8 +21,8 @@ from ..codec.rdf.rules import Row
 from ..errors import JellyError
 from ..formats.convert import convert
 from ..formats.settings import LoadSettings, OptionChanges
-from ..io.names import Format, FormatName
 from ..io.sinks import Writable
+from ..io.sources import Format, FormatName
 from ..io.streams import FrameBytes, encode
 
 #: Size of the frames that are made to be sent. Each message costs as much as many rows.

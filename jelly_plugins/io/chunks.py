@@ -7,6 +7,7 @@ the settings of the conversion.
 
 from __future__ import annotations
 
+import io
 import re
 from abc import abstractmethod
 from collections.abc import Callable, Generator, Iterable, Iterator
@@ -122,6 +123,51 @@ class Joined(ChunkReader):
     def close(self) -> None:
         """Close the source that is being read."""
         self._stack.close()
+
+
+class ChunkFile(io.RawIOBase):
+    """An iterator of bytes as a file; closing it closes the iterator.
+
+    :param name: how errors name it.
+    """
+
+    def __init__(self, chunks: Iterator[bytes], name: str | None = None) -> None:
+        super().__init__()
+        self.name = name
+        self._chunks = chunks
+        #: The current chunk: a parser asks for 2 KB at a time.
+        self._chunk = io.BytesIO()
+        self._size = 0
+
+    @property
+    def is_read(self) -> bool:
+        """Whether all that has come was read, so that reading on may take a while."""
+        return self._chunk.tell() == self._size
+
+    def readable(self) -> bool:
+        return True
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        """At most ``size`` bytes, of one chunk; none at the end."""
+        if size is None or size < 0:
+            return self.readall()
+        data = self._chunk.read(size)
+        if not data and size:
+            chunk = next(self._chunks, b"")
+            self._chunk, self._size = io.BytesIO(chunk), len(chunk)
+            data = self._chunk.read(size)
+        return data
+
+    def readinto(self, buffer: Any, /) -> int:
+        data = self.read(len(buffer))
+        buffer[: len(data)] = data
+        return len(data)
+
+    def close(self) -> None:
+        close = getattr(self._chunks, "close", None)
+        if close is not None and not self.closed:
+            close()
+        super().close()
 
 
 class _StoppedError(Exception):

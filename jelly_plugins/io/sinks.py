@@ -19,7 +19,14 @@ from contextlib import contextmanager, suppress
 from typing import Any, BinaryIO, Final, Generic, Protocol, TypeAlias, TypeVar
 
 from ..errors import SourceError
-from .sources import name_of, zstandard_module
+from .sources import (
+    SUFFIXES,
+    UNSUPPORTED_SUFFIXES,
+    Format,
+    format_of,
+    name_of,
+    zstandard_module,
+)
 
 
 class Writable(Protocol):
@@ -33,24 +40,6 @@ ItemT = TypeVar("ItemT")
 #: What every writing function takes: a path or an open binary file.
 Destination: TypeAlias = str | os.PathLike[str] | Writable
 
-#: Compression by the name's ending.
-SUFFIXES: Final = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd"}
-#: Those of compressions that readers reject by name.
-_UNSUPPORTED: Final = (".xz", ".lz4")
-
-
-def ending_of(named: object) -> str:
-    """The ending of a path or of an open file's name, without that of a compression.
-
-    >>> ending_of("data/x.TTL.GZ"), ending_of("x"), ending_of(b"data")
-    ('.ttl', '', '')
-    """
-    name = os.fspath(named) if isinstance(named, str | os.PathLike) else getattr(named, "name", "")
-    if not isinstance(name, str):
-        return ""
-    stem, ending = os.path.splitext(name.lower())
-    return os.path.splitext(stem)[1] if ending in (*SUFFIXES, *_UNSUPPORTED) else ending
-
 
 def compression_of(name: str) -> str | None:
     """The compression that a file's name indicates.
@@ -59,6 +48,28 @@ def compression_of(name: str) -> str | None:
     ('gzip', None)
     """
     return SUFFIXES.get(os.path.splitext(name)[1].lower())
+
+
+def check_jelly_name(dst: Destination) -> None:
+    """Check a destination that gets Jelly: readers choose the format by a path's ending.
+
+    :raises SourceError: the path has the ending of another format. An unknown ending is accepted,
+        and so is an open file of any name.
+
+    >>> check_jelly_name("x.nt.gz")
+    Traceback (most recent call last):
+    jelly_plugins.errors.SourceError: x.nt.gz: Jelly is written, and the name is of the format nt: \
+name the file .jelly, or write nt with jelly_plugins.convert, Store.dump or Graph.serialize
+    """
+    if not isinstance(dst, str | os.PathLike):
+        return
+    named = format_of(dst)
+    if named not in (None, Format.JELLY):
+        raise SourceError(
+            f"Jelly is written, and the name is of the format {named}: name the file .jelly, or "
+            f"write {named} with jelly_plugins.convert, Store.dump or Graph.serialize",
+            source=os.fspath(dst),
+        )
 
 
 class Counted(Generic[ItemT]):
@@ -94,7 +105,7 @@ def open_output(dst: Destination) -> Iterator[Writable]:
         name = os.fspath(dst)
         if not name:
             raise SourceError("the name of the output is empty")
-        if (ending := os.path.splitext(name)[1].lower()) in _UNSUPPORTED:
+        if (ending := os.path.splitext(name)[1].lower()) in UNSUPPORTED_SUFFIXES:
             raise SourceError(
                 f"{ending[1:]} is not supported: use {', '.join(SUFFIXES)}", source=name
             )

@@ -1,7 +1,7 @@
-"""Where bytes come from: paths, open files, bytes, URLs; compressed or not.
+"""Where bytes come from: paths, open files, bytes, URLs; compressed or not; and formats by name.
 
-Yields chunks of bytes as they arrive, of any size, and never holds more than
-one of them. Compression is detected from the content; the name does not matter.
+:class:`Input` yields chunks of bytes as they arrive, of any size, and never holds more than one of
+them. Compression is detected from the content, the format follows from the name.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ import sys
 import zlib
 from abc import ABC, abstractmethod
 from codecs import BOM_UTF8
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
+from enum import StrEnum
 from typing import Any, BinaryIO, Final, Protocol, Self, TypeAlias, TypeGuard
 
 from ..errors import JellyError, MissingExtraError, SourceError, TruncatedError
@@ -56,8 +57,6 @@ _TIMEOUT: Final = 60
 _OK: Final = 200
 _TRANSFORMED: Final = 203
 _PARTIAL_CONTENT: Final = 206
-#: The first and the last byte of a part, and the length of the whole.
-_CONTENT_RANGE: Final = re.compile(r"\s*bytes\s+([0-9]{1,20})-([0-9]{1,20})/([0-9]{1,20})\s*", re.I)
 
 #: A user and a password in a URL.
 _PASSWORD: Final = re.compile(r"(?<=://)([^/?#@:\s]*):[^/?#@\s]*@")
@@ -305,22 +304,13 @@ def _check_whole(response: Any) -> None:
     :raises SourceError: it is not a file.
     :raises TruncatedError: it is a part of one.
     """
-    headers = response.headers
-    get_all = getattr(headers, "get_all", None) or headers.getlist
-    lengths = ",".join(get_all("Content-Length") or ())
-    if len({length.strip() for length in lengths.split(",")}) > 1:
-        raise SourceError("the HTTP response has more than one Content-Length")
-    if response.status in (_OK, _TRANSFORMED, None):
-        return
-    if response.status != _PARTIAL_CONTENT:
-        raise SourceError(_answered(response.status, response.reason))
-    given = headers.get("Content-Range") or "none"
-    found = _CONTENT_RANGE.fullmatch(given)
-    if found is None or int(found[1]) != 0 or int(found[2]) + 1 != int(found[3]):
+    if response.status == _PARTIAL_CONTENT:
         raise TruncatedError(
-            f"the HTTP response is a part of the file (Content-Range: {given[:100]}); "
-            "fetch the whole file, or give the bytes of the part"
+            "the HTTP response is a part of the file; fetch the whole file, or give the bytes of "
+            "the part"
         )
+    if response.status not in (_OK, _TRANSFORMED, None):
+        raise SourceError(_answered(response.status, response.reason))
 
 
 def _answered(status: int, reason: str | None) -> str:
@@ -451,3 +441,179 @@ def _decompress(chunks: Iterator[bytes], make: Callable[[], _Decompressor]) -> I
         raise SourceError(f"the compressed data is corrupt: {error}") from error
     if decompressor is not None:
         raise TruncatedError("the compressed data ends too early")
+
+
+# Names of formats
+
+
+#: Compression by the name's ending.
+SUFFIXES: Final = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd"}
+#: Those of compressions that readers reject by name.
+UNSUPPORTED_SUFFIXES: Final = (".xz", ".lz4")
+
+
+def ending_of(named: object) -> str:
+    """The ending of a path or of an open file's name, without that of a compression.
+
+    >>> ending_of("data/x.TTL.GZ"), ending_of("x"), ending_of(b"data")
+    ('.ttl', '', '')
+    """
+    name = os.fspath(named) if isinstance(named, str | os.PathLike) else getattr(named, "name", "")
+    if not isinstance(name, str):
+        return ""
+    stem, ending = os.path.splitext(name.lower())
+    return os.path.splitext(stem)[1] if ending in (*SUFFIXES, *UNSUPPORTED_SUFFIXES) else ending
+
+
+class Format(StrEnum):
+    """An RDF format; its value is a short name, which is also its usual file ending.
+
+    :ivar has_graphs: whether it can name graphs.
+    :ivar is_binary: whether it is not text.
+    """
+
+    has_graphs: bool
+    is_binary: bool
+
+    JELLY = "jelly", True, True
+    #: Frames of Jelly in the text form of Protocol Buffers.
+    JELLY_TEXT = "jelly-text", True
+    N_TRIPLES = "nt"
+    N_QUADS = "nq", True
+    TURTLE = "ttl"
+    TRIG = "trig", True
+    RDF_XML = "rdf"
+    JSON_LD = "jsonld", True
+    RDF_THRIFT = "rt", True, True
+    RDF_PROTOBUF = "rpb", True, True
+
+    def __new__(cls, name: str, has_graphs: bool = False, is_binary: bool = False) -> Self:
+        made = str.__new__(cls, name)
+        made._value_ = name
+        made.has_graphs = has_graphs
+        made.is_binary = is_binary
+        return made
+
+
+_ENDINGS: Final = {f".{each}": each for each in Format} | {
+    ".ntriples": Format.N_TRIPLES,
+    ".nquads": Format.N_QUADS,
+    ".turtle": Format.TURTLE,
+    ".owl": Format.RDF_XML,
+    ".xml": Format.RDF_XML,
+    ".txtpb": Format.JELLY_TEXT,
+    ".trdf": Format.RDF_THRIFT,
+    ".pbrdf": Format.RDF_PROTOBUF,
+}
+
+
+#: Other names of the formats, rdflib's among them; without hyphens and slashes.
+_ALIASES: Final = {
+    "jellytext": Format.JELLY_TEXT,
+    "jellyrdf": Format.JELLY,
+    "ntriples": Format.N_TRIPLES,
+    "nt11": Format.N_TRIPLES,
+    "nquads": Format.N_QUADS,
+    "turtle": Format.TURTLE,
+    "longturtle": Format.TURTLE,
+    "rdfxml": Format.RDF_XML,
+    "xml": Format.RDF_XML,
+    "prettyxml": Format.RDF_XML,
+    "streamingjsonld": Format.JSON_LD,
+    "rdfthrift": Format.RDF_THRIFT,
+    "rdfprotobuf": Format.RDF_PROTOBUF,
+}
+
+_MEDIA_TYPES: Final = {
+    "application/x-jelly-rdf": Format.JELLY,
+    "application/n-triples": Format.N_TRIPLES,
+    "application/n-quads": Format.N_QUADS,
+    "text/x-nquads": Format.N_QUADS,
+    "text/turtle": Format.TURTLE,
+    "application/turtle": Format.TURTLE,
+    "application/x-turtle": Format.TURTLE,
+    "application/trig": Format.TRIG,
+    "application/rdf+xml": Format.RDF_XML,
+    "application/ld+json": Format.JSON_LD,
+    "application/rdf+thrift": Format.RDF_THRIFT,
+    "application/rdf+protobuf": Format.RDF_PROTOBUF,
+}
+
+
+#: Names of formats, without hyphens, for suggestions.
+FORMAT_NAMES: Final = (*_ALIASES, *Format)
+
+
+class WithMediaType(Protocol):
+    """A constant of a library that names a format, such as pyoxigraph's ``RdfFormat``."""
+
+    @property
+    def media_type(self) -> str: ...
+
+
+#: A name of a format, see :func:`format_named`.
+FormatName: TypeAlias = Format | str | WithMediaType
+
+
+def format_named(name: FormatName) -> Format:
+    """The format with a given name.
+
+    :param name: a :class:`Format`, its short name or title, a file ending, a media type with or
+        without parameters, a name that rdflib has for it, or pyoxigraph's ``RdfFormat``.
+    :raises ValueError: there is no format of that name.
+
+    >>> format_named("Turtle"), format_named(".nq"), format_named("application/n-triples")
+    (<Format.TURTLE: 'ttl'>, <Format.N_QUADS: 'nq'>, <Format.N_TRIPLES: 'nt'>)
+    """
+    # pyoxigraph's constants have their media type.
+    given = name if isinstance(name, str) else getattr(name, "media_type", None)
+    lower = given.lower().strip() if isinstance(given, str) else ""
+    plain = lower.replace("-", "").replace("/", "")
+    if plain in ("n3", "notation3", "textn3"):
+        raise ValueError(_NO_N3)
+    found = (
+        _MEDIA_TYPES.get(lower.partition(";")[0].strip())
+        or _ENDINGS.get(lower)
+        or _ENDINGS.get(f".{lower}")
+        or _ALIASES.get(plain)
+        or _ENDINGS.get(f".{plain}")
+    )
+    if found is None:
+        hint = did_you_mean(plain, FORMAT_NAMES) if plain else ""
+        raise ValueError(f"{name!r} is not one of the formats {', '.join(Format)}{hint}")
+    return found
+
+
+def did_you_mean(given: str, names: Collection[str]) -> str:
+    """A suggestion for a misspelt name, for the end of a message.
+
+    >>> did_you_mean("turtel", ["turtle", "trig"])
+    '; did you mean turtle?'
+    >>> did_you_mean("x", ["turtle"])
+    ''
+    """
+    from difflib import get_close_matches
+
+    close = get_close_matches(given, list(names), 1)
+    return f"; did you mean {close[0]}?" if close else ""
+
+
+_NO_N3: Final = "Notation3 is not supported; if the text is Turtle, give the format turtle"
+
+#: File endings that name a format.
+ENDINGS: Final = tuple(_ENDINGS)
+
+
+def format_of(named: object) -> Format | None:
+    """The format that a path or the name of an open file ends in, compressed or not; None if
+    unknown.
+
+    :raises SourceError: it is the ending of Notation3, which many files of Turtle have.
+
+    >>> format_of("data/x.ttl.gz"), format_of("x.txt"), format_of(b"data")
+    (<Format.TURTLE: 'ttl'>, None, None)
+    """
+    ending = ending_of(named)
+    if ending == ".n3":
+        raise SourceError(_NO_N3, source=name_of(named))
+    return _ENDINGS.get(ending)

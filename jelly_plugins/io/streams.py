@@ -68,15 +68,53 @@ from ..errors import (
     WireError,
 )
 from ..notebook import table
-from .names import check_jelly_name
-from .progress import Progress, Steps
-from .sinks import Counted, Destination, open_output
+from .sinks import Counted, Destination, check_jelly_name, open_output
 from .sources import Closing, Input, Source
 
 #: Maximum number of statements passed to the encoder at once.
 BATCH: Final = 1024
 
 GENERIC: Final[TermFactory[Any]] = GenericFactory()
+
+#: Called with the number of statements since the last call, of a patch log with that of operations,
+#: of a message log with that of messages: as ``tqdm.update`` and rich's ``Progress.advance``.
+Progress: TypeAlias = Callable[[int], object]
+
+#: Statements between two calls.
+STATEMENTS: Final = 10_000
+
+
+class Steps:
+    """Calls a callback as a number grows; without one, only the comparison is left.
+
+    >>> steps = Steps(lambda number: print(number))
+    >>> for total in (6000, 12_000, 18_000):
+    ...     steps.reach(total)
+    12000
+    >>> steps.end(18_000)
+    6000
+    """
+
+    def __init__(self, progress: Progress | None) -> None:
+        self._progress = progress
+        self._reported = 0
+        self._due: float = STATEMENTS if progress is not None else float("inf")
+
+    def reach(self, total: int) -> None:
+        """Call it if there are many statements since the last call.
+
+        :param total: number of statements so far.
+        """
+        if total >= self._due:
+            self._due = total + STATEMENTS
+            self.end(total)
+
+    def end(self, total: int) -> None:
+        """Call it in any case, as at the end."""
+        if self._progress is not None:
+            reported, self._reported = self._reported, total
+            self._progress(total - reported)
+
 
 #: Bytes at the start of a source that are kept to distinguish text from Jelly.
 _OPENING: Final = 1024
@@ -657,41 +695,40 @@ def encode_frames(
 
 
 def write_delimited(frames: Iterable[bytes], dst: Destination) -> Any:
-    """Write frames with their delimiters; a path is replaced only once all are written.
+    """Write frames with their delimiters; see :func:`write_jelly`.
 
-    :return: the value of a generator of frames, such as the number of statements of
-        :func:`encode`; otherwise None.
     :raises SourceError: the path cannot be written, or has the ending of another format.
     """
     check_jelly_name(dst)
+    return write_jelly(frames, dst)
+
+
+def write_jelly(frames: Iterable[bytes], dst: Destination, *, delimited: bool = True) -> Any:
+    """Write frames as Jelly to a destination of any name; a path is replaced only once all are
+    written.
+
+    :param delimited: whether frames have their delimiters; otherwise there is one frame.
+    :return: the value of a generator of frames, such as the number of statements of
+        :func:`encode`; otherwise None.
+    :raises OptionsError: there are more.
+    """
     iterator = iter(frames)
     with open_output(dst) as out:
+        if not delimited:
+            frame, *more = islice(iterator, 2)
+            if more:
+                raise OptionsError(
+                    "a stream that is not delimited is one frame, and this has several: set larger "
+                    "frames"
+                )
+            out.write(frame)
+            return None
         while True:
             try:
                 frame = next(iterator)
             except StopIteration as end:
                 return end.value
             out.write(delimit(frame))
-
-
-def write_jelly(frames: Iterable[bytes], dst: Destination, *, delimited: bool) -> None:
-    """Write frames as Jelly to a destination of any name; a path is replaced only once all are
-    written.
-
-    :param delimited: whether frames have their delimiters; otherwise there is one frame.
-    :raises OptionsError: there are more.
-    """
-    with open_output(dst) as out:
-        if delimited:
-            write_delimited(frames, out)
-            return
-        frame, *more = islice(frames, 2)
-        if more:
-            raise OptionsError(
-                "a stream that is not delimited is one frame, and this has several: set larger "
-                "frames"
-            )
-        out.write(frame)
 
 
 def write(

@@ -19,8 +19,7 @@ from .. import lazy
 
 if TYPE_CHECKING:
     from .names import JenaFormat, detect, format_named, format_of
-    from .streams import JenaReader, read, write
-    from .terms import native
+    from .streams import JenaReader, native, read, write
 
 __all__ = [
     "JenaFormat",
@@ -34,4 +33,4 @@ __all__ = [
 ]
 
 if not TYPE_CHECKING:
-    __getattr__, __dir__ = lazy.attributes(__name__, __all__, ("names", "streams", "terms"))
+    __getattr__, __dir__ = lazy.attributes(__name__, __all__, ("names", "streams"))

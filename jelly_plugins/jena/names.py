@@ -6,7 +6,7 @@ from enum import StrEnum
 from typing import Final
 
 from ..codec.common.detection import StreamKind, jena_kind_of
-from ..io.sinks import ending_of
+from ..io.sources import ending_of
 
 #: Bytes at the start of a source from which its encoding is detected.
 DETECTION_BYTES: Final = 16
@@ -19,22 +19,12 @@ class JenaFormat(StrEnum):
     PROTOBUF = "rpb"
 
 
-_ENDINGS: Final = {
-    ".rt": JenaFormat.THRIFT,
-    ".trdf": JenaFormat.THRIFT,
-    ".rpb": JenaFormat.PROTOBUF,
-    ".pbrdf": JenaFormat.PROTOBUF,
-    ".srt": JenaFormat.THRIFT,
-    ".srp": JenaFormat.PROTOBUF,
-}
-
-_TITLES: Final = {
-    "rdfthrift": JenaFormat.THRIFT,
+#: File endings, and titles and media types without hyphens, of graphs and of results.
+_NAMES: Final = {
+    **dict.fromkeys(("rt", "trdf", "srt", "thrift", "rdfthrift"), JenaFormat.THRIFT),
+    **dict.fromkeys(("rpb", "pbrdf", "srp", "protobuf", "rdfprotobuf"), JenaFormat.PROTOBUF),
     "application/rdf+thrift": JenaFormat.THRIFT,
-    "thrift": JenaFormat.THRIFT,
-    "rdfprotobuf": JenaFormat.PROTOBUF,
     "application/rdf+protobuf": JenaFormat.PROTOBUF,
-    "protobuf": JenaFormat.PROTOBUF,
 }
 
 
@@ -46,8 +36,7 @@ def format_named(name: str) -> JenaFormat:
     >>> format_named("rdf-thrift"), format_named("rpb")
     (<JenaFormat.THRIFT: 'rt'>, <JenaFormat.PROTOBUF: 'rpb'>)
     """
-    plain = name.lower().replace("-", "") if isinstance(name, str) else ""
-    found = _TITLES.get(plain) or _ENDINGS.get(f".{plain}")
+    found = _NAMES.get(name.lower().replace("-", "")) if isinstance(name, str) else None
     if found is None:
         raise ValueError(f"{name!r} is not one of the formats {', '.join(JenaFormat)}")
     return found
@@ -60,7 +49,7 @@ def format_of(named: object) -> JenaFormat | None:
     >>> format_of("data/x.rt.gz"), format_of("x.pbrdf"), format_of("x.nt")
     (<JenaFormat.THRIFT: 'rt'>, <JenaFormat.PROTOBUF: 'rpb'>, None)
     """
-    return _ENDINGS.get(ending_of(named))
+    return _NAMES.get(ending_of(named).removeprefix("."))
 
 
 def detect(head: bytes) -> JenaFormat | None:
@@ -72,11 +61,7 @@ def detect(head: bytes) -> JenaFormat | None:
     >>> detect(bytes.fromhex("1c1802657818047572")), detect(bytes.fromhex("080a060a0165"))
     (<JenaFormat.THRIFT: 'rt'>, <JenaFormat.PROTOBUF: 'rpb'>)
     """
-    return _KINDS.get(jena_kind_of(head))
-
-
-_KINDS: Final = {
-    StreamKind.RDF_THRIFT: JenaFormat.THRIFT,
-    StreamKind.RDF_PROTOBUF: JenaFormat.PROTOBUF,
-    None: None,
-}
+    kind = jena_kind_of(head)
+    if kind is None:
+        return None
+    return JenaFormat.THRIFT if kind is StreamKind.RDF_THRIFT else JenaFormat.PROTOBUF

@@ -10,12 +10,16 @@ from ..codec import DEFAULT_LIMITS, Limits, PhysicalType, StreamOptions, TextDec
 from ..io.sinks import Destination, open_output
 from ..io.streams import WriteSettings
 from ..rdflib import oxigraph_store
-from ..rdflib.plugin.dump import Namespaces, encode_graph, namespaces_of, parts_of
-from ..rdflib.plugin.parser import BytesParser
-from ..rdflib.plugin.serializer import BytesSerializer
+from ..rdflib.reading import BytesParser
+from ..rdflib.writing import (
+    BytesSerializer,
+    Namespaces,
+    encode_graph,
+    namespaces_of,
+    parts_of,
+)
 from .names import JenaFormat
-from .streams import declared, format_for
-from .terms import RowWriter
+from .streams import RowWriter, declared, format_for
 
 
 def dump(
@@ -47,7 +51,7 @@ def dump(
     lines = TextDecoder(limits=limits)
     kind = PhysicalType.QUADS if isinstance(graph, ConjunctiveGraph) else PhysicalType.TRIPLES
     with open_output(dst) as out:
-        out.write(declared(writer, prefixes, None))
+        out.write(declared(writer, prefixes))
         settings = WriteSettings(limits=limits)
         for frame in encode_graph(parts_of(graph), StreamOptions.flat(kind), settings):
             out.write(writer.add_lines(b"".join(lines.decode(frame))))

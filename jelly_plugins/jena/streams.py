@@ -1,13 +1,14 @@
 """Whole files of rows: RDF Thrift and RDF Protobuf to chunks of N-Quads or statements, and back.
 
-A row has no frame around it, so that an error has the number of its row in the file, from 0.
+A row has no frame around it, so that an error has the number of its row in the file, from 0. Only
+this module chooses the form of the codec of rows, compiled or not.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from itertools import chain, islice
-from typing import Any, Final, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
 
 from ..codec import (
     DEFAULT_GRAPH,
@@ -16,24 +17,167 @@ from ..codec import (
     Describe,
     Frame,
     Iri,
+    Kind,
     Limits,
     Statement,
-    describe,
+    TermFactory,
 )
-from ..codec.text.ntriples import LineParser
+from ..codec import describe as describe_generic
+from ..codec import native as _native_codec
+from ..codec.common.positions import GRAPH, OBJECT
+from ..codec.common.terms import build
+from ..codec.text.lines import unescaped
+from ..codec.text.ntriples import LineParser, read_label
 from ..errors import JellyError, SourceError
 from ..io.chunks import Chunk, ChunkReader, reject_relative
-from ..io.progress import Progress, Steps
 from ..io.sinks import Destination, Writable, open_output
 from ..io.sources import CHUNK, Closing, Input, Source, name_of
-from ..io.streams import BATCH, GENERIC
+from ..io.streams import BATCH, GENERIC, Progress, Steps
 from .names import DETECTION_BYTES, JenaFormat, detect, format_named, format_of
-from .terms import RowWriter, StatementReader, Terms, TermWriter
+
+if TYPE_CHECKING:
+    from .rows import (
+        I32,
+        LIST,
+        STRUCT,
+        TEXT,
+        Member,
+        Message,
+        RowReader,
+        RowWriter,
+        StatementReader,
+    )
+else:
+    try:
+        if not _native_codec:
+            raise ModuleNotFoundError("the Python codec runs")
+        from ._rows import (
+            I32,
+            LIST,
+            STRUCT,
+            TEXT,
+            Member,
+            Message,
+            RowReader,
+            RowWriter,
+            StatementReader,
+        )
+    except ModuleNotFoundError:
+        from .rows import (
+            I32,
+            LIST,
+            STRUCT,
+            TEXT,
+            Member,
+            Message,
+            RowReader,
+            RowWriter,
+            StatementReader,
+        )
+
+__all__ = [
+    "I32",
+    "LIST",
+    "STRUCT",
+    "TEXT",
+    "JenaReader",
+    "Member",
+    "Message",
+    "RowWriter",
+    "RowsReader",
+    "TermReader",
+    "batches",
+    "declared",
+    "format_for",
+    "native",
+    "read",
+    "write",
+    "write_rows",
+]
+
+#: Whether the compiled form runs.
+native: Final = RowWriter.__module__.endswith("._rows")
 
 _T = TypeVar("_T")
 
 #: Bytes that a reader is given at once, where the source has them ready.
 _AT_ONCE: Final = 4 * CHUNK
+
+#: The cache of terms is cleared at this many entries; terms with longer text are not kept.
+_KEPT: Final = 1 << 16
+_KEPT_BYTES: Final = 1 << 10
+
+
+class _Terms(dict[bytes, Any]):
+    """Terms by their text in canonical N-Quads, made when they are first looked up.
+
+    :param factory: makes them. A language tag has its base direction: ``en--ltr``.
+    """
+
+    def __init__(self, factory: TermFactory[Any], limits: Limits) -> None:
+        super().__init__()
+        self._factory = factory
+        self.parser = LineParser(
+            relative_iris=True, limits=limits, quads=True, base_directions=True
+        )
+
+    def __missing__(self, text: bytes) -> Any:
+        made = self._made(str(text, "utf-8"))
+        if len(text) <= _KEPT_BYTES:
+            if len(self) >= _KEPT:
+                self.clear()
+            self[text] = made
+        return made
+
+    def _made(self, text: str) -> Any:
+        factory = self._factory
+        if text.startswith("<<"):
+            return self._of_generic(self.parser.term(text.encode(), OBJECT))
+        if text[0] == "<":
+            return build(factory.iri, unescaped(text[1:-1]))
+        if text[0] == "_":
+            return build(factory.blank_node, read_label(text[2:]))
+        end = text.rfind('"')
+        mark = text[end + 1 : end + 2]
+        langtag = text[end + 2 :] if mark == "@" else None
+        datatype = unescaped(text[end + 4 : -1]) if mark == "^" else None
+        return build(factory.literal, unescaped(text[1:end]), langtag, datatype)
+
+    def _of_generic(self, term: Any) -> Any:
+        kind, *parts = describe_generic(term)
+        factory = self._factory
+        if kind is Kind.TRIPLE:
+            return build(factory.quoted_triple, *map(self._of_generic, parts))
+        make: Any = (factory.iri, factory.blank_node, factory.literal)[kind]
+        return build(make, *parts)
+
+
+class TermReader(RowReader):
+    """Reads rows in a library's terms.
+
+    :param factory: makes the terms. A language tag has its base direction: ``en--ltr``.
+    """
+
+    def __init__(
+        self,
+        factory: TermFactory[Any],
+        format: JenaFormat,  # noqa: A002
+        *,
+        limits: Limits = DEFAULT_LIMITS,
+    ) -> None:
+        super().__init__(format, limits=limits)
+        self.factory = factory
+        self._terms = _Terms(factory, limits)
+
+    def term(self, position: int) -> Any:
+        """Read a term that is a member's value; see ``RowReader.term_text``.
+
+        :return: the term; the default graph, or None for an undefined term.
+        """
+        text = self.term_text(position)
+        if not text:
+            return self.factory.default_graph if position == GRAPH else None
+        return self._terms[text]
 
 
 class RowsReader(ChunkReader):
@@ -202,10 +346,7 @@ class JenaReader(Closing):
         self.format = self._source.format
         #: The prefixes that were declared so far, IRI by name.
         self.prefixes = self._source.namespaces
-        self._terms = Terms(GENERIC, limits)
-        self._parser = LineParser(
-            relative_iris=True, limits=limits, quads=True, base_directions=True
-        )
+        self._terms = _Terms(GENERIC, limits)
         self._frames = map(self._frame, self._source.texts())
 
     @property
@@ -231,7 +372,7 @@ class JenaReader(Closing):
                 yield triple((terms[subject], terms[predicate], terms[rest]))
             elif b"<<(" in line:
                 found: Any
-                (found,) = self._parser.statements(line + b" .")
+                (found,) = terms.parser.statements(line + b" .")
                 yield triple(found[:3]) if found[3] is DEFAULT_GRAPH else found
             else:
                 graph = terms[rest[end + 1 :]]
@@ -286,8 +427,7 @@ def write(
     *,
     format: JenaFormat | str | None = None,  # noqa: A002
     namespaces: Mapping[str, str] | None = None,
-    base: str | None = None,
-    describe: Describe = describe,
+    describe: Describe = describe_generic,
     progress: Progress | None = None,
     limits: Limits = DEFAULT_LIMITS,
 ) -> int:
@@ -301,7 +441,6 @@ def write(
         from the destination's name.
     :param namespaces: declarations to write first, IRI by name. In RDF Thrift IRIs are abbreviated
         with them, as Apache Jena does.
-    :param base: a base IRI to declare, in RDF Protobuf; IRIs are written in full anyway.
     :param describe: takes the statements' terms apart, see ``codec.Describe``.
     :param progress: called about every 10,000 statements and at the end, with the number of
         statements since the last call, as ``tqdm.update`` takes it.
@@ -310,13 +449,12 @@ def write(
     :raises ValueError: no format is given, and the name does not indicate one; or there is no
         format of that name.
     :raises JellyError: with the row, if a statement cannot be written.
-    :raises OptionsError: RDF Thrift has no base IRI.
     """
     form = format_for(dst) if format is None else format_named(format)
-    writer = TermWriter(form, describe, limits=limits)
+    writer = RowWriter(form, describe, limits=limits)
     steps = Steps(progress)
     with open_output(dst) as out:
-        out.write(declared(writer, namespaces, base))
+        out.write(declared(writer, namespaces))
         iterator = iter(statements)
         while batch := list(islice(iterator, BATCH)):
             out.write(writer.add(batch))
@@ -326,11 +464,9 @@ def write(
     return count
 
 
-def declared(writer: RowWriter, prefixes: Mapping[str, str] | None, base: str | None) -> bytes:
+def declared(writer: RowWriter, prefixes: Mapping[str, str] | None) -> bytes:
     """The rows that a stream opens with."""
-    rows = [] if base is None else [writer.set_base(base)]
-    rows += [writer.add_prefix(name, iri) for name, iri in (prefixes or {}).items()]
-    return b"".join(rows)
+    return b"".join(writer.add_prefix(*each) for each in (prefixes or {}).items())
 
 
 def format_for(dst: Destination) -> JenaFormat:

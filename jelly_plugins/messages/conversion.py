@@ -10,9 +10,9 @@ from typing import Any, Unpack
 from ..codec import StreamOptions
 from ..errors import JellyError
 from ..formats.jelly import UndeclaredError
-from ..io.progress import Steps
 from ..io.sinks import Destination, is_replaceable, open_output
 from ..io.sources import Source, rewinder
+from ..io.streams import Steps
 from .formats import LogFormat, Syntax
 from .jelly import JellyText, JellyWriter
 from .reader import MessageReader, open_log, source_syntax

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-from ..io.sinks import ending_of
+from ..io.sources import ending_of
 
 
 class LogFormat(StrEnum):

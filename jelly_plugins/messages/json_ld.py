@@ -16,12 +16,11 @@ from typing import Any, Final
 from ..codec import Limits
 from ..codec.common.limits import over
 from ..errors import TextError
-from ..formats.contexts import ContextLoader, dump
-from ..formats.depth import check_json
-from ..formats.json_ld import check_contexts, load_json
+from ..formats.json_ld import ContextLoader, Costs, dump, load_json
 from ..formats.reading import (
     NO_BASE,
     check_base,
+    check_json,
     parsed,
     parser_of,
     pyoxigraph_module,
@@ -81,6 +80,7 @@ class Documents:
         self._base = settings.base
         self._format = pyoxigraph_module().RdfFormat.JSON_LD
         self._context: Any = None
+        self._costs = Costs(len(settings.base or ""))
         self._opening = b""
         self._opened = 0
         if settings.context is not None:
@@ -91,6 +91,7 @@ class Documents:
         if isinstance(context, dict) and set(context) == {"@context"}:
             context = context["@context"]
         self._context = self._loader.context(context)
+        self._costs = Costs(len(self._base or ""), self._context)
         self._opening = b'{"@context":' + dump(self._context) + b","
 
     def plain(self, data: bytes) -> Iterator[bytes]:
@@ -98,18 +99,19 @@ class Documents:
         if self._opening:
             self._count_opening(len(data))
             data = self._opening + data[1:]
-        loader = self._loader
-        return self._parsed(data, loader.longest_in_force, loader.copies_in_force)
+        return self._parsed(data, self._costs)
 
     def any(self, document: dict[str, Any]) -> Iterator[bytes]:
         """An object that may have contexts."""
         document = self._loader.inlined(document)
+        costs = Costs(len(self._base or ""), self._context)
+        costs.add(document)
         if self._opening:
             self._count_opening(0)
             local = document.pop("@context", [])
             context = [*_as_list(self._context), *_as_list(local)]
             document = {"@context": context, **document}
-        return self._parsed(dump(document), self._loader.longest, self._loader.copies)
+        return self._parsed(dump(document), costs)
 
     def _count_opening(self, size: int) -> None:
         """Count the context in force, which the parser processes for each document again.
@@ -125,8 +127,8 @@ class Documents:
             )
             raise over(self._limits, "frame_expansion", opened, what)
 
-    def _parsed(self, data: bytes, longest: int, copies: int) -> Iterator[bytes]:
-        check_contexts(longest, copies, len(data), self._limits)
+    def _parsed(self, data: bytes, costs: Costs) -> Iterator[bytes]:
+        costs.check(len(data), self._limits)
         check_json(data, self._limits)
         base = self._base or NO_BASE
         parser = parser_of(data, self._format, base)

@@ -18,7 +18,6 @@ from ..codec.text.lines import BLANK_NODE
 from ..errors import TextError
 from ..formats.rdf_xml import XML_LABELS, RdfXmlText
 from ..formats.reading import parsed, parser_of, pyoxigraph_module
-from ..formats.xml import declared_encoding, in_utf_8
 from ..io.chunks import relabelled
 from ..io.sources import Input
 from .json_ld import batch_for
@@ -52,15 +51,11 @@ _BETWEEN: Final = re.compile(rb"(?:[ \t\r\n]++|\xef\xbb\xbf|" + _COMMENT + rb")*
 
 
 def rdf_xml_events(source: Input, settings: ReadSettings) -> Generator[Event]:
-    """The messages of a log in RDF/XML."""
+    """The messages of a log in RDF/XML. Each document has the encoding that it declares, in which
+    ASCII characters are single bytes."""
     format_ = pyoxigraph_module().RdfFormat.RDF_XML
     base = settings.base
-    encoding = ""
-    for line, document in _documents(in_utf_8(source.chunks()), settings.limits):
-        declared = declared_encoding(document)
-        encoding = encoding or declared
-        if declared not in (encoding, "utf-8"):
-            raise TextError(f"the encoding {declared} is not that of the log", line=line)
+    for line, document in _documents(source.chunks(), settings.limits):
         text = b"".join(RdfXmlText(base, line).chunks([document]))
         parser = parser_of(text, format_, base)
         for lines in parsed(parser, batch=batch_for(len(text)), first_line=line):

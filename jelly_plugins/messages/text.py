@@ -27,9 +27,9 @@ from ..codec import (
 from ..codec.common.limits import over
 from ..codec.text.ntriples import Notation
 from ..errors import JellyError, TextError
-from ..formats.contexts import Contexts
-from ..io.progress import Progress
+from ..formats.settings import Contexts
 from ..io.sources import Closing, Input
+from ..io.streams import Progress
 
 #: What a splitter gives: whole lines of N-Quads in the form of :class:`~.io.chunks.Chunk`, or the
 #: end of the message, as the line in its source that the message starts in. Each message has one

@@ -14,8 +14,8 @@ from ..errors import TermError
 from ..formats.settings import ConversionSettings, Job
 from ..formats.table import FORMATS
 from ..io.chunks import Chunk, ChunkReader
-from ..io.names import Format
 from ..io.sinks import Writable
+from ..io.sources import Format
 from ..lazy import library
 from .formats import COMMENT, DELIMITER, HEADER, Dialect, LogFormat, Syntax
 from .jelly import JellyText

@@ -20,8 +20,8 @@ from uuid import uuid4
 from ..codec import Limits
 from ..codec.common.limits import over
 from ..errors import JellyError, LimitError, TextError
-from ..formats.depth import with_bounded_turtle
-from ..formats.reading import ChunkFile, parsed, parser_of, pyoxigraph_module
+from ..formats.reading import parsed, parser_of, pyoxigraph_module, with_bounded_turtle
+from ..io.chunks import ChunkFile
 from ..io.sources import Input, without_mark
 from .formats import EARLY_OPENING, UNANNOUNCED, Dialect, LogFormat, Syntax, label_announces
 from .text import Event, ReadSettings, with_rest

@@ -7,8 +7,8 @@ from functools import partial
 from typing import Unpack
 
 from ..errors import JellyError
-from ..io.progress import Steps
 from ..io.sinks import Destination, open_output
+from ..io.streams import Steps
 from .formats import LogFormat
 from .jelly import JellyWriter
 from .model import Message, Writable, message_of

@@ -20,7 +20,7 @@ from typing import Any, Final
 from ..codec import Limits
 from ..codec.common.limits import over
 from ..errors import JellyError, TextError
-from ..formats.reading import ChunkFile
+from ..io.chunks import ChunkFile
 from ..io.sources import Input
 from ..lazy import library
 from .json_ld import Documents, located

@@ -51,9 +51,8 @@ if TYPE_CHECKING:
         positions,
         set_position,
     )
-    from .patches.record import Recorder, record
+    from .patches.record import Changes, Recorder, record
     from .patches.replay import replay
-    from .patches.staging import Changes
     from .results import encode_solutions, read_solutions, write_solutions
 
 __all__ = [
@@ -92,9 +91,8 @@ if not TYPE_CHECKING:
                 "positions",
                 "set_position",
             ),
-            "patches.record": ("Recorder", "record"),
+            "patches.record": ("Changes", "Recorder", "record"),
             "patches.replay": ("replay",),
-            "patches.staging": ("Changes",),
             "results": ("encode_solutions", "read_solutions", "write_solutions"),
         },
     )

@@ -12,17 +12,14 @@ import re
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import closing, nullcontext
 from dataclasses import dataclass, replace
-from itertools import islice
-from typing import Any, Final, Literal, TypedDict, Unpack, get_args
+from functools import partial
+from itertools import chain, islice
+from typing import Any, Final, Literal, Unpack, get_args
 
-from pyoxigraph import NamedNode, Quad, RdfFormat, Store, Triple, serialize
+from pyoxigraph import Quad, RdfFormat, Store, Triple, serialize
 
 from ..codec import (
-    DEFAULT_FRAME_BYTES,
-    DEFAULT_FRAME_ROWS,
-    DEFAULT_LIMITS,
     Encoder,
-    Limits,
     PhysicalType,
     StreamOptions,
     delimit,
@@ -34,11 +31,16 @@ from ..formats.jelly_text import text_output
 from ..formats.settings import ConversionSettings, Counter, Job
 from ..formats.table import FORMATS
 from ..io.chunks import Chunk, ChunkReader, in_thread
-from ..io.names import Format, FormatName, format_named, format_of
-from ..io.progress import Progress
 from ..io.sinks import Destination, is_replaceable, open_output
-from ..io.sources import name_of, rewinder
-from ..io.streams import BATCH, with_options, write_delimited, write_jelly
+from ..io.sources import Format, FormatName, format_named, format_of, name_of, rewinder
+from ..io.streams import (
+    BATCH,
+    WriteOptions,
+    WriteSettings,
+    with_options,
+    write_delimited,
+    write_jelly,
+)
 from ..reserved import BOOKKEEPING_TEXT
 from .patches.bookkeeping import BOOKKEEPING, check_recorded
 from .terms import DEFAULT_GRAPH, GraphName, check_graph, check_store, describe
@@ -54,50 +56,32 @@ ASK {
 _ASK_DEFAULT: Final = "ASK { ?s ?p ?o FILTER(isTRIPLE(?o)) }"
 
 
-class DumpOptions(TypedDict, total=False):
+class DumpOptions(WriteOptions, total=False):
     """The fields of :class:`DumpSettings`, as keyword arguments."""
 
-    options: StreamOptions | None
-    namespaces: Mapping[str, str] | None
-    frame_rows: int
-    frame_bytes: int
     order: Order
     bookkeeping: bool
-    progress: Progress | None
-    limits: Limits
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DumpSettings:
-    """Settings of a dump.
+class DumpSettings(WriteSettings):
+    """Settings of a dump: those of :class:`~jelly_plugins.WriteSettings`, and these.
 
     :ivar options: of Jelly; by default flat quads, or flat triples of a single graph. Where there
         are triple terms, ``rdf_star`` is added: what was written without is written again, or,
         where a destination cannot take that (a pipe), a query over all statements goes before
         (about 1 µs each in memory). Of the logical types with one element per frame, GRAPHS and
         DATASETS are possible: the whole dump is one frame then.
-    :ivar namespaces: declarations to write first, IRI by name.
-    :ivar frame_rows: rows of a frame of Jelly, at most.
-    :ivar frame_bytes: bytes of a frame after which it ends.
     :ivar order: ``"store"`` streams in constant memory. A store on disk has statements in order
         of their subjects; one in memory has them as they came, and if they came shuffled,
         ``"subject"`` makes Jelly about a quarter smaller. It holds a graph's subjects in
         memory, and sees changes that are made to the store meanwhile.
     :ivar bookkeeping: write the graph :data:`.BOOKKEEPING` too, which replays keep in the store.
         A store that is being recorded does not have its exact position: close the recorder first.
-    :ivar progress: called about every 10,000 statements and at the end, with the number of
-        statements since the last call, as ``tqdm.update`` takes it.
-    :ivar limits: limits on the output, by default those of a reader.
     """
 
-    options: StreamOptions | None = None
-    namespaces: Mapping[str, str] | None = None
-    frame_rows: int = DEFAULT_FRAME_ROWS
-    frame_bytes: int = DEFAULT_FRAME_BYTES
     order: Order = "store"
     bookkeeping: bool = False
-    progress: Progress | None = None
-    limits: Limits = DEFAULT_LIMITS
 
     def __post_init__(self) -> None:
         if self.order not in get_args(Order):
@@ -123,8 +107,7 @@ def dump(
         from the destination if that is a path, and Jelly where it says nothing.
     :param graph: write this graph only, as triples. Turtle, RDF/XML and N-Triples need it if there
         are named graphs.
-    :param settings: see :class:`DumpSettings`: ``options``, ``namespaces``, ``frame_rows``,
-        ``frame_bytes``, ``order``, ``bookkeeping``, ``progress``, ``limits``.
+    :param settings: see :class:`DumpSettings`.
     :return: number of statements written.
     :raises ChainError: ``bookkeeping``, and the store is being recorded.
     :raises OptionsError: ``options`` do not match the data.
@@ -134,59 +117,71 @@ def dump(
         and the format is another.
     """
     chosen = DumpSettings(**settings)
-    options, bookkeeping, limits = chosen.options, chosen.bookkeeping, chosen.limits
-    namespaces = dict(chosen.namespaces or {})
     check_store(store)
-    if bookkeeping:
+    if chosen.bookkeeping:
         check_recorded(store, remedy="close the recorder, which writes the store's position")
     if graph is not None:
         check_graph(graph)
     path = dst if isinstance(dst, str | os.PathLike) else None
     form = format_named(format) if format is not None else format_of(path) or Format.JELLY
-    counter = Counter(chosen.progress)
-    job = Job(
+    job = _job(chosen)
+    if form in (Format.JELLY, Format.JELLY_TEXT):
+        jelly: Destination
+        text = text_output(dst, chosen.limits) if form is Format.JELLY_TEXT else nullcontext(dst)
+        with text as jelly:
+            _dump_jelly(store, jelly, graph, chosen, job)
+        return job.counter.conversion().statements
+    if chosen.options is not None or chosen.order != "store":
+        raise ValueError(f"options and order apply to Jelly only, and the format is {form}")
+    with StoreReader(store, graph, chosen) as source, open_output(dst) as out:
+        try:
+            FORMATS[form].write(source, out, form, job)
+        except JellyError as error:
+            raise source.located(error) from error.__cause__
+    return job.counter.conversion().statements
+
+
+def _job(settings: WriteSettings) -> Job:
+    return Job(
         settings=ConversionSettings(
-            frame_rows=chosen.frame_rows, frame_bytes=chosen.frame_bytes, limits=limits
+            frame_rows=settings.frame_rows,
+            frame_bytes=settings.frame_bytes,
+            restart_every=settings.restart_every,
+            limits=settings.limits,
         ),
-        counter=counter,
+        counter=Counter(settings.progress),
     )
 
-    def opened() -> StoreReader:
-        return StoreReader(store, graph, namespaces=namespaces, bookkeeping=bookkeeping)
 
-    if form not in (Format.JELLY, Format.JELLY_TEXT):
-        if options is not None or chosen.order != "store":
-            raise ValueError(f"options and order apply to Jelly only, and the format is {form}")
-        with opened() as source, open_output(dst) as out:
-            try:
-                FORMATS[form].write(source, out, form, job)
-            except JellyError as error:
-                raise source.located(error) from error.__cause__
-        return counter.conversion().statements
-    options = _options(graph, options)
-    text = PhysicalType.QUADS if graph is None else PhysicalType.TRIPLES
-    by_text = options.physical_type is text and chosen.order == "store"
-    jelly: Destination
-    with text_output(dst, limits) if form is Format.JELLY_TEXT else nullcontext(dst) as jelly:
-        again = None if options.rdf_star else _restarter(jelly)
-        if again is None and not options.rdf_star and _has_triple_terms(store, graph):
-            options = replace(options, rdf_star=True)
-        while True:
-            try:
-                if by_text:
-                    with opened() as source, closing(encoded(source, options, job)) as frames:
-                        write_jelly(frames, jelly, delimited=True)
-                else:
-                    parts = _Parts(store, graph, chosen.order, bookkeeping=bookkeeping)
-                    _write_terms(parts, jelly, options, namespaces, job)
-            except StatementError:
-                if again is None or options.rdf_star or not _has_triple_terms(store, graph):
-                    raise
-                again()
-                counter.restart()
-                options = replace(options, rdf_star=True)
-                continue
-            return counter.conversion().statements
+def _dump_jelly(
+    store: Store, dst: Destination, graph: GraphName | None, chosen: DumpSettings, job: Job
+) -> None:
+    """Write Jelly; again with ``rdf_star`` if there are triple terms, or with it at once if the
+    destination cannot be written again."""
+    options = _options(graph, chosen.options)
+    again = None if options.rdf_star else _restarter(dst)
+    if again is None and not options.rdf_star and _has_triple_terms(store, graph):
+        options = replace(options, rdf_star=True)
+
+    def write(options: StreamOptions) -> None:
+        text = PhysicalType.QUADS if graph is None else PhysicalType.TRIPLES
+        if options.physical_type is text and chosen.order == "store":
+            with (
+                StoreReader(store, graph, chosen) as source,
+                closing(encoded(source, options, job)) as frames,
+            ):
+                write_jelly(frames, dst)
+        else:
+            write_jelly(_frames(store, graph, options, chosen, job), dst)
+
+    try:
+        write(options)
+    except StatementError:
+        if again is None or options.rdf_star or not _has_triple_terms(store, graph):
+            raise
+        again()
+        job.counter.restart()
+        write(replace(options, rdf_star=True))
 
 
 def _restarter(dst: Destination) -> Callable[[], object] | None:
@@ -198,71 +193,48 @@ def _restarter(dst: Destination) -> Callable[[], object] | None:
     return None if rewind is None else lambda: (rewind(), file.truncate())
 
 
-def _write_terms(
-    parts: _Parts,
-    dst: Destination,
+def _frames(
+    store: Store,
+    graph: GraphName | None,
     options: StreamOptions,
-    namespaces: Mapping[str, str],
+    chosen: DumpSettings,
     job: Job,
-) -> None:
-    """Write a store by way of terms, in the order and by the graphs that text does not have."""
-    settings = job.settings
+) -> Iterator[bytes]:
+    """Frames made of terms, in the order and by the graphs that text does not have."""
     by_graph = options.physical_type is PhysicalType.GRAPHS
-    encoder = Encoder(options, describe, namespaces=bool(namespaces), **settings.encoding)
-    for prefix, iri in namespaces.items():
+    encoding = job.settings.encoding
+    encoder = Encoder(options, describe, namespaces=bool(chosen.namespaces), **encoding)
+    for prefix, iri in (chosen.namespaces or {}).items():
         encoder.add_namespace(prefix, iri)
-
-    def frames() -> Iterator[bytes]:
-        for graph in parts.graphs(by_graph):
-            if by_graph and graph is not None:
-                encoder.start_graph(graph)
-                if not options.grouped and encoder.pending >= settings.encoding["frame_rows"]:
-                    yield encoder.flush()
-            terms: Iterator[tuple[Any, ...]] = map(tuple, parts.quads(graph))
-            while batch := list(islice(terms, BATCH)):
-                if options.physical_type is PhysicalType.TRIPLES:
-                    batch = [statement[:3] for statement in batch]
-                job.counter.add(len(batch))
-                yield from encoder.add(batch)
-        yield from encoder.finish()
-
-    write_jelly(frames(), dst, delimited=True)
+    for name in _graphs(store, chosen.bookkeeping) if graph is None else (graph,):
+        if by_graph:
+            encoder.start_graph(name)
+            if not options.grouped and encoder.pending >= encoding["frame_rows"]:
+                yield encoder.flush()
+        terms: Iterator[tuple[Any, ...]] = map(tuple, _quads(store, name, chosen.order))
+        while batch := list(islice(terms, BATCH)):
+            if options.physical_type is PhysicalType.TRIPLES:
+                batch = [statement[:3] for statement in batch]
+            job.counter.add(len(batch))
+            yield from encoder.add(batch)
+    yield from encoder.finish()
 
 
-class _Parts:
-    """The quads of a store, or of one graph of it, in an order."""
+def _graphs(store: Store, bookkeeping: bool) -> Iterator[GraphName]:
+    # The default graph always exists; it is worth a row only if it has statements.
+    if next(store.quads_for_pattern(None, None, None, DEFAULT_GRAPH), None) is not None:
+        yield DEFAULT_GRAPH
+    yield from (name for name in store.named_graphs() if bookkeeping or name != BOOKKEEPING)
 
-    def __init__(
-        self, store: Store, graph: GraphName | None, order: Order, *, bookkeeping: bool
-    ) -> None:
-        self._store = store
-        self._graph = graph
-        self._order = order
-        self._hidden = hidden_graph(store, bookkeeping)
 
-    def graphs(self, by_graph: bool) -> Iterator[GraphName | None]:
-        """The graphs to write one after the other; None for all of them at once."""
-        if self._graph is not None:
-            yield self._graph
-        elif by_graph or self._order == "subject":
-            # The default graph always exists; it is worth a row only if it has statements.
-            if next(self.quads(DEFAULT_GRAPH), None) is not None:
-                yield DEFAULT_GRAPH
-            yield from (name for name in self._store.named_graphs() if name != self._hidden)
-        else:
-            yield None
-
-    def quads(self, graph: GraphName | None) -> Iterator[Quad]:
-        """The quads of a graph; None for all of them."""
-        find = self._store.quads_for_pattern
-        if self._order == "store":
-            quads = find(None, None, None, graph)
-            if graph is None and self._hidden is not None:
-                quads = (quad for quad in quads if quad.graph_name != self._hidden)
-            yield from quads
-            return
-        for subject in dict.fromkeys(quad.subject for quad in find(None, None, None, graph)):
-            yield from find(subject, None, None, graph)
+def _quads(store: Store, graph: GraphName, order: Order) -> Iterator[Quad]:
+    quads = store.quads_for_pattern(None, None, None, graph)
+    if order == "store":
+        return quads
+    subjects = dict.fromkeys(quad.subject for quad in quads)
+    return chain.from_iterable(
+        store.quads_for_pattern(subject, None, None, graph) for subject in subjects
+    )
 
 
 def _options(graph: GraphName | None, options: StreamOptions | None) -> StreamOptions:
@@ -299,31 +271,27 @@ _RESERVED_LINE: Final = f" {BOOKKEEPING_TEXT} .\n".encode()
 class StoreReader(ChunkReader):
     """Reads a store, or one graph of it, whose statements are then in the default graph.
 
-    :param namespaces: those that go with the statements, IRI by prefix.
-    :param bookkeeping: read the graph :data:`.BOOKKEEPING` too.
+    :param settings: the namespaces that go with the statements, and whether to read the graph
+        :data:`.BOOKKEEPING` too.
     """
 
     validated = True
 
-    def __init__(
-        self,
-        store: Store,
-        graph: GraphName | None = None,
-        *,
-        namespaces: dict[str, str] | None = None,
-        bookkeeping: bool = False,
-    ) -> None:
+    def __init__(self, store: Store, graph: GraphName | None, settings: DumpSettings) -> None:
         self.name = name_of(store)
-        self.namespaces = namespaces or {}
+        self.namespaces = dict(settings.namespaces or {})
         self.has_namespaces = bool(self.namespaces)
         self.has_graphs = graph is None
-        hidden = graph is None and hidden_graph(store, bookkeeping) is not None
+        #: Whether there are statements that a dump leaves out.
+        self._hides = (
+            graph is None and not settings.bookkeeping and store.contains_named_graph(BOOKKEEPING)
+        )
         #: The lines that a consumer has last.
         self._text = b""
-        self._texts = _texts(store, graph, without_reserved=hidden)
+        self._texts = in_thread(partial(_dump_lines, store, graph))
 
     def __iter__(self) -> Iterator[Chunk]:
-        for text in self._texts:
+        for text in self.lines():
             if (odd := _odd_label(text)) is not None:
                 raise odd
             yield Chunk(text, text.count(b"\n"))
@@ -332,7 +300,11 @@ class StoreReader(ChunkReader):
         # The consumer checks the labels.
         for text in self._texts:
             self._text = text
-            yield text
+            if self._hides and _RESERVED_LINE in text:
+                lines = text.splitlines(keepends=True)
+                self._text = b"".join(line for line in lines if not line.endswith(_RESERVED_LINE))
+            if self._text:
+                yield self._text
 
     def located(self, error: JellyError) -> JellyError:
         return super().located(_odd_label(self._text) or error)
@@ -340,13 +312,6 @@ class StoreReader(ChunkReader):
     def close(self) -> None:
         """End the thread in which the store writes."""
         self._texts.close()
-
-
-def hidden_graph(store: Store, bookkeeping: bool) -> NamedNode | None:
-    """Return the graph that a dump leaves out; None if the store has no such graph, so that its
-    quads need no check.
-    """
-    return BOOKKEEPING if not bookkeeping and store.contains_named_graph(BOOKKEEPING) else None
 
 
 #: A blank node whose label has a colon, which pyoxigraph accepts and N-Quads does not have; and
@@ -394,37 +359,19 @@ class _Lines:
         self._put(b"".join(self._pending))
 
 
-def _texts(
-    store: Store, graph: GraphName | None, *, without_reserved: bool
-) -> Generator[bytes, None, None]:
-    """Whole lines."""
+def _dump_lines(store: Store, graph: GraphName | None, put: Callable[[bytes], None]) -> None:
+    """Write a store, or one graph of it, in chunks of whole lines."""
+    file: Any = _Lines(put)
     form = RdfFormat.N_QUADS if graph is None else RdfFormat.N_TRIPLES
-
-    def write(put: Callable[[bytes], None]) -> None:
-        file: Any = _Lines(put)
-        store.dump(file, form, from_graph=graph)
-        file.finish()
-
-    with closing(in_thread(write)) as texts:
-        for text in texts:
-            if without_reserved and _RESERVED_LINE in text:
-                lines = text.splitlines(keepends=True)
-                text = b"".join(line for line in lines if not line.endswith(_RESERVED_LINE))
-            if text:
-                yield text
+    store.dump(file, form, from_graph=graph)
+    file.finish()
 
 
 # Quads from anywhere
 
 
 def encode_quads(
-    quads: Iterable[Quad | Triple],
-    *,
-    options: StreamOptions | None = None,
-    namespaces: Mapping[str, str] | None = None,
-    frame_rows: int = DEFAULT_FRAME_ROWS,
-    frame_bytes: int = DEFAULT_FRAME_BYTES,
-    limits: Limits = DEFAULT_LIMITS,
+    quads: Iterable[Quad | Triple], **settings: Unpack[WriteOptions]
 ) -> Iterator[bytes]:
     """Encode quads or triples as a delimited Jelly-RDF stream, frame by frame.
 
@@ -437,21 +384,11 @@ def encode_quads(
     >>> len(b"".join(encode_quads(parse(b"<urn:s> <urn:p> <urn:o> .", RdfFormat.N_TRIPLES))))
     70
     """
-    settings = ConversionSettings(frame_rows=frame_rows, frame_bytes=frame_bytes, limits=limits)
-    frames = _encode(quads, options, namespaces, Job(settings=settings))
-    return (delimit(frame) for frame in frames)
+    return (delimit(frame) for frame in _encode(quads, WriteSettings(**settings)))
 
 
 def write_quads(
-    quads: Iterable[Quad | Triple],
-    dst: Destination,
-    *,
-    options: StreamOptions | None = None,
-    namespaces: Mapping[str, str] | None = None,
-    frame_rows: int = DEFAULT_FRAME_ROWS,
-    frame_bytes: int = DEFAULT_FRAME_BYTES,
-    progress: Progress | None = None,
-    limits: Limits = DEFAULT_LIMITS,
+    quads: Iterable[Quad | Triple], dst: Destination, **settings: Unpack[WriteOptions]
 ) -> int:
     """Write quads or triples as a flat, delimited Jelly-RDF stream.
 
@@ -460,15 +397,9 @@ def write_quads(
 
     :param dst: path or open binary file; ``.gz``, ``.bz2`` and ``.zst`` compress. A path is
         replaced only once everything is written.
-    :param options: of the stream; by default flat triples if the first is a ``Triple``, flat quads
-        otherwise. In a stream of quads, a triple is in the default graph. Triple terms need
-        ``rdf_star``.
-    :param namespaces: declarations to write first, IRI by name.
-    :param frame_rows: rows of a frame, at most.
-    :param frame_bytes: bytes of a frame after which it ends.
-    :param progress: called about every 10,000 statements and at the end, with the number of
-        statements since the last call, as ``tqdm.update`` takes it.
-    :param limits: limits on the output, by default those of a reader.
+    :param settings: see :class:`~jelly_plugins.WriteSettings`. The options are by default flat
+        triples if the first is a ``Triple``, flat quads otherwise. In a stream of quads, a triple
+        is in the default graph. Triple terms need ``rdf_star``.
     :return: number of statements written.
     :raises StatementError: the options have no place for a statement.
     :raises JellyError: Jelly cannot express a term.
@@ -479,27 +410,22 @@ def write_quads(
     >>> write_quads(parse(b"<urn:s> <urn:p> <urn:o> .", RdfFormat.TURTLE), BytesIO())
     1
     """
-    settings = ConversionSettings(frame_rows=frame_rows, frame_bytes=frame_bytes, limits=limits)
-    job = Job(settings=settings, counter=Counter(progress))
-    write_delimited(_encode(quads, options, namespaces, job), dst)
-    return job.counter.conversion().statements
+    written: int = write_delimited(_encode(quads, WriteSettings(**settings)), dst)
+    return written
 
 
-def _encode(
-    quads: Iterable[Quad | Triple],
-    options: StreamOptions | None,
-    namespaces: Mapping[str, str] | None,
-    job: Job,
-) -> Iterator[bytes]:
-    """The frames without delimiters.
+def _encode(quads: Iterable[Quad | Triple], settings: WriteSettings) -> Generator[bytes, None, int]:
+    """The frames without delimiters, and the number of statements.
 
     With the compiled kernel, text takes two thirds of the time that it takes to ask Python for each
     term (weather; time of the processor); without it, 1.6 times.
     """
-    options, iterator = with_options(quads, options, _infer_options)
+    job = _job(settings)
+    options, iterator = with_options(quads, settings.options, _infer_options)
     triples = options.physical_type is PhysicalType.TRIPLES
-    with _QuadReader(iterator, triples=triples, namespaces=namespaces or {}) as source:
-        yield from encoded(source, options, job)
+    source = _QuadReader(iterator, triples=triples, namespaces=settings.namespaces or {})
+    yield from encoded(source, options, job)
+    return job.counter.conversion().statements
 
 
 class _QuadReader(ChunkReader):

@@ -1,12 +1,12 @@
 """A source of any format into an Oxigraph store: all or nothing, or batch by batch.
 
-Text that Oxigraph parses is handed over as it is, where that is safe and nothing has to be known of
-its statements (``direct_text``). Any other source comes as chunks of N-Quads, which Oxigraph's own
-parser reads. How they go in (measured with pyoxigraph 0.5.13):
+Text that Oxigraph parses is handed over as it is, where nothing has to be known of its statements
+and its bytes show that this is safe (:func:`_load_text`). Any other source comes as chunks of
+N-Quads, which Oxigraph's own parser reads. How they go in (measured with pyoxigraph 0.5.13):
 
 - ``Store.load`` of text, one transaction, is the fastest in memory, and for few statements on
   disk. ``Store.bulk_load`` writes new files each time, which pays off from some thousand statements
-  on (``direct_text.load_chunks``). Both relabel blank nodes.
+  on (:func:`_load_chunks`). Both relabel blank nodes.
 - Where labels stay, quads are parsed from the text: ``Store.bulk_extend`` on disk, and
   ``Store.extend`` for few quads and in memory.
 
@@ -28,12 +28,12 @@ from __future__ import annotations
 import re
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing
 from dataclasses import replace
 from functools import partial
 from hashlib import blake2b
 from itertools import chain, islice
-from typing import Any, Final, Literal, TypeAlias, Unpack, get_args
+from typing import TYPE_CHECKING, Any, Final, Literal, Self, TypeAlias, Unpack, get_args
 
 from pyoxigraph import BlankNode, NamedNode, Quad, RdfFormat, Store, Triple, parse
 
@@ -43,7 +43,15 @@ from ..codec.common.canonical_labels import canonical_labels
 from ..codec.text.lines import unescaped
 from ..errors import JellyError, LimitError, TermError
 from ..formats.lines import without_graphs
-from ..formats.reading import ChunkFile, parser_error, reject_jelly, rejection
+from ..formats.reading import (
+    DEPTH,
+    gathered,
+    parser_error,
+    parser_of,
+    rejection,
+    turtle_scan,
+    with_bounded_turtle,
+)
 from ..formats.settings import (
     DEFAULT_LOAD,
     ConversionSettings,
@@ -53,14 +61,11 @@ from ..formats.settings import (
     LoadSettings,
     OptionChanges,
 )
-from ..formats.table import open_reader
-from ..io.chunks import Chunk, relabelled
-from ..io.names import Format
-from ..io.progress import Steps
-from ..io.sources import Source, rewinder
-from ..io.streams import FrameBytes
+from ..formats.table import open_reader, reject_jelly
+from ..io.chunks import Chunk, ChunkFile, relabelled
+from ..io.sources import Format, Input, Source, rewinder, without_mark
+from ..io.streams import FrameBytes, Progress, Steps
 from ..reserved import BOOKKEEPING_TEXT, reject_graph
-from .direct_text import SYNTAXES, UnsureError, load_chunks, load_text
 from .patches.bookkeeping import check_recorded
 from .terms import (
     DEFAULT_GRAPH,
@@ -74,6 +79,9 @@ from .terms import (
     describe_directed,
     may_have_blank_nodes,
 )
+
+if TYPE_CHECKING:
+    from ..formats.scans import TurtleScan
 
 #: Quads up to which one transaction on disk is cheaper than a bulk load.
 SMALL: Final = 1 << 13
@@ -105,6 +113,36 @@ _TOKEN: Final = re.compile(
     rb'<<\(|\)>>|<[^>]*+>|_:[^ ]++|"(?:[^"\\]++|\\.)*+"(?:@[^ ]++|\^\^<[^>]*+>)?+'
 )
 _REIFIES: Final = b" <http://www.w3.org/1999/02/22-rdf-syntax-ns#reifies> "
+
+
+#: The formats whose text may be handed over.
+_SYNTAXES: Final = {
+    Format.N_TRIPLES: RdfFormat.N_TRIPLES,
+    Format.N_QUADS: RdfFormat.N_QUADS,
+    Format.TURTLE: RdfFormat.TURTLE,
+    Format.TRIG: RdfFormat.TRIG,
+}
+
+#: Bytes of text up to which one transaction on disk is cheaper than a bulk load.
+SMALL_BYTES: Final = 1 << 18
+#: Bytes of text that are held, so that the store parses bytes: of a file it takes 2 KB at a time,
+#: and reads a longer line again with each of them (measured: loads take 5 to 30% less time). In
+#: bytes it has no limit for the length of a term, which has to be known to be kept.
+_HELD_TEXT: Final = 128 << 20
+_TERM_BYTES: Final = DEFAULT_LIMITS.string_bytes
+
+#: Parts of the IRI of the reserved graph. Whatever prefix or base TriG makes it of, the text has
+#: one of them, or an escape of an ASCII character.
+_RESERVED: Final = (b"bookkeeping", b"jelly-plugins")
+_ASCII_ESCAPE: Final = re.compile(rb"\\(?:u00|U000000)[2-7]")
+#: Bytes at the ends of two chunks that are searched together: more than any pattern needs.
+_OVERLAP: Final = 16
+#: Bytes of a prefix or base that does not make long statements of short names; and of another IRI
+#: that does not make long ones of those that have it as subject, see ``ParsedReader``.
+_LONG_IRI: Final = 1024
+_LONG_SUBJECT: Final = 1 << 16
+#: Reifiers and annotations, which repeat the object of a statement however long it is.
+_MOST_REPEATS: Final = 64
 
 
 def load(
@@ -177,7 +215,7 @@ def load(
         raise ValueError(
             f"blank_nodes must be 'fresh', 'keep' or 'canonicalize' (got {blank_nodes!r})"
         )
-    _check_arguments(graph, quoted_triples)
+    changes = _checked(graph, quoted_triples)
     if isinstance(graph, NamedNode) and not bookkeeping:
         reject_graph(graph.value, what="what is to be loaded")
     check_store(store)
@@ -185,7 +223,7 @@ def load(
     in_memory = _in_memory(store)
     rewind = rewinder(src)
     if (
-        form in SYNTAXES
+        form in _SYNTAXES
         and rewind is not None
         and settings.atomic
         and settings.progress is None
@@ -199,7 +237,7 @@ def load(
     ):
         reject_jelly(Given(src, form))
         try:
-            load_text(
+            _load_text(
                 store,
                 src,
                 form,
@@ -208,47 +246,45 @@ def load(
                 bookkeeping=bookkeeping,
                 in_memory=in_memory,
             )
-        except UnsureError:
+        except _UnsureError:
             rewind()
         else:
             return None
     conversion = settings.conversion(
-        _changes(quoted_triples), blank_nodes="keep" if blank_nodes == "keep" else "fresh"
+        changes, blank_nodes="keep" if blank_nodes == "keep" else "fresh"
     )
-    text = _Text(
+    with _Text(
         Given(src, form),
         conversion,
         graph=graph,
         renames=blank_nodes == "fresh",
         on_namespace=on_namespace,
         bookkeeping=bookkeeping,
-    )
-    text.steps = Steps(settings.progress)
-    with closing(text):
+        progress=settings.progress,
+    ) as text:
         text.limited = blank_nodes == "canonicalize" or (
             settings.atomic and not (in_memory and text.renames)
         )
-        with text.located():
-            if settings.atomic and text.renames:
-                load_chunks(
-                    store,
-                    (chunk.text for chunk in text.chunks()),
-                    text.syntax,
-                    in_memory=in_memory,
-                    to_graph=graph,
-                    lenient=text.reader.validated,
-                )
-            else:
-                quads = text.quads()
-                if blank_nodes == "canonicalize":
-                    quads = canonicalized(quads, graph, text.empty_graphs)
-                if settings.atomic:
-                    _add_at_once(store, quads, in_memory=in_memory)
-                while batch := _batch(quads, text):
-                    _add_at_once(store, iter(batch), in_memory=in_memory)
-        for name in text.empty_graphs:
-            store.add_graph(name)
-        return text.statements
+        if settings.atomic and text.renames:
+            _load_chunks(
+                store,
+                (chunk.text for chunk in text.chunks()),
+                RdfFormat.N_QUADS if graph is None else RdfFormat.N_TRIPLES,
+                in_memory=in_memory,
+                to_graph=graph,
+                lenient=text.reader.validated,
+            )
+        else:
+            quads = text.quads()
+            if blank_nodes == "canonicalize":
+                quads = canonicalized(quads, graph, text.empty_graphs)
+            if settings.atomic:
+                _add_at_once(store, quads, in_memory=in_memory)
+            while batch := _batch(quads, text):
+                _add_at_once(store, iter(batch), in_memory=in_memory)
+    for name in text.empty_graphs:
+        store.add_graph(name)
+    return text.statements
 
 
 def read_quads(
@@ -283,34 +319,30 @@ def read_quads(
     """
     if blank_nodes not in get_args(BlankNodes):
         raise ValueError(f"blank_nodes must be 'fresh' or 'keep' (got {blank_nodes!r})")
-    _check_arguments(graph, quoted_triples)
     conversion = ConversionSettings(
-        changes=_changes(quoted_triples),
+        changes=_checked(graph, quoted_triples),
         limits=limits,
         concatenated=concatenated,
         blank_nodes=blank_nodes,
     )
     # The caller may want what is in the reserved graph.
-    text = _Text(
+    with _Text(
         Given(src, Format.JELLY),
         conversion,
         graph=graph,
         renames=blank_nodes == "fresh",
         bookkeeping=True,
-    )
-    with closing(text), text.located():
+    ) as text:
         yield from text.quads()
 
 
-def _check_arguments(graph: GraphName | None, quoted_triples: str) -> None:
+def _checked(graph: GraphName | None, quoted_triples: str) -> OptionChanges:
+    """Check arguments; whether to read RDF-star's quoted triples, whose subjects may be quoted
+    triples too."""
     if quoted_triples not in get_args(QuotedTriples):
         raise ValueError(f"quoted_triples must be 'reject' or 'reify' (got {quoted_triples!r})")
     if graph is not None:
         check_graph(graph)
-
-
-def _changes(quoted_triples: str) -> OptionChanges:
-    """Whether to read RDF-star's quoted triples, whose subjects may be quoted triples too."""
     return OptionChanges(rdf_star=True if quoted_triples == "reify" else None)
 
 
@@ -319,7 +351,6 @@ class _Text:
 
     :param conversion: how the source is read; with ``rdf_star``, quoted triples are reified.
 
-    :ivar steps: called as statements are read, and at the end.
     :ivar statements: number of statements so far, repeats included.
     :ivar size: bytes of their text.
     :ivar limited: whether the statements are held, so that their bytes are bounded: a long
@@ -338,13 +369,13 @@ class _Text:
         renames: bool,
         bookkeeping: bool,
         on_namespace: Callable[[str, str], object] | None = None,
+        progress: Progress | None = None,
     ) -> None:
         self.statements = self.size = 0
-        self.steps = Steps(None)
         self.limited = False
         self.empty_graphs: set[NamedNode | BlankNode] = set()
-        self.syntax = RdfFormat.N_QUADS if graph is None else RdfFormat.N_TRIPLES
         self.renames = renames
+        self._steps = Steps(progress)
         self._graph = graph
         self._reify = conversion.changes.rdf_star is True
         self._on_namespace = on_namespace
@@ -366,6 +397,18 @@ class _Text:
         validator = None if self._reify else self._terms
         job = Job(settings=conversion, validator=validator, on_frame=self._take_frame)
         self.reader = open_reader(Given(src, given.format), job)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: object, error: BaseException | None, _: object) -> None:
+        """Close the source, and report what Oxigraph raises as an error of it."""
+        self.reader.close()
+        name = self.reader.name
+        if isinstance(error, JellyError):
+            error.locate(source=name)
+        if isinstance(error, SyntaxError | MemoryError):
+            raise self._rejection(error).locate(source=name) from None
 
     def _take_frame(self, frame: AnyFrame) -> None:
         """Note the empty graphs of a frame of Jelly."""
@@ -397,7 +440,10 @@ class _Text:
         for chunk in given:
             text = chunk.text
             if not self._bookkeeping and _RESERVED_LINE in text:
-                self._reject_reserved()
+                try:
+                    reject_graph(BOOKKEEPING_TEXT)
+                except JellyError as error:
+                    raise reader.located(error) from None
             self.statements += chunk.statements
             self.size += len(text)
             # Formats without a number of bytes bound this themselves.
@@ -417,9 +463,9 @@ class _Text:
             if relabels:
                 text = relabelled(text, lambda label: self._fresh(label.decode()).value.encode())
             yield Chunk(text, chunk.statements)
-            self.steps.reach(self.statements)
+            self._steps.reach(self.statements)
         self._declare(declared)
-        self.steps.end(self.statements)
+        self._steps.end(self.statements)
 
     def _declare(self, declared: dict[str, str]) -> None:
         if self._on_namespace is None or declared == self.reader.namespaces:
@@ -429,42 +475,24 @@ class _Text:
                 self._on_namespace(prefix, iri)
                 declared[prefix] = iri
 
-    def _reject_reserved(self) -> None:
-        try:
-            reject_graph(BOOKKEEPING_TEXT)
-        except JellyError as error:
-            raise self.reader.located(error) from None
-
-    @contextmanager
-    def located(self) -> Iterator[None]:
-        """Report what Oxigraph raises as an error of the source."""
-        try:
-            yield
-        except JellyError as error:
-            raise error.locate(source=self.reader.name) from error.__cause__
-        except (SyntaxError, MemoryError) as error:
-            # The text is valid: a term is one that Oxigraph rejects, or is too long.
-            found = parser_error(error)
-            if isinstance(error, SyntaxError):
-                found = TermError(found.message)
-            raise (self._rejection() or found).locate(source=self.reader.name) from None
-
-    def _rejection(self) -> JellyError | None:
-        """The error of the first term that Oxigraph rejects, or that is too long for it, with its
-        place: the reader has read more than the store's parser. None if it cannot read again.
-        """
-        if self._rewind is None:
-            return None
-        self._rewind()
-        with closing(self._again()) as again:
-            for chunk in again.chunks():
-                try:
-                    deque(parse(chunk.text, format=RdfFormat.N_QUADS), maxlen=0)
-                except SyntaxError as error:
-                    return again.reader.located(TermError(rejection(error, chunk.text)))
-                except MemoryError as error:
-                    return again.reader.located(parser_error(error))
-        return None
+    def _rejection(self, error: SyntaxError | MemoryError) -> JellyError:
+        """The error of the first term that Oxigraph rejects, or that is too long for it: the text
+        is valid. It has no place if the source cannot be read again, since the reader has read more
+        than the store's parser."""
+        if self._rewind is not None:
+            self._rewind()
+            again = self._again()
+            with closing(again.reader) as reader:
+                for chunk in again.chunks():
+                    try:
+                        deque(parse(chunk.text, format=RdfFormat.N_QUADS), maxlen=0)
+                    except SyntaxError as found:
+                        return reader.located(TermError(rejection(found, chunk.text)))
+                    except MemoryError as found:
+                        return reader.located(parser_error(found))
+        if isinstance(error, MemoryError):
+            return parser_error(error)
+        return TermError(parser_error(error).message)
 
     def quads(self) -> Iterator[Quad]:
         """The statements as quads."""
@@ -484,10 +512,6 @@ class _Text:
         if graph is None or graph == DEFAULT_GRAPH:
             return quads
         return (Quad(quad.subject, quad.predicate, quad.object, graph) for quad in quads)
-
-    def close(self) -> None:
-        """Close the source, if it was opened here."""
-        self.reader.close()
 
 
 def _reified(line: bytes) -> bytes:
@@ -593,3 +617,123 @@ def canonicalized(
         name = quad.graph_name
         made = Triple(*map(term, quad.triple))
         yield Quad(made.subject, made.predicate, made.object, term(name) if own_graphs else name)
+
+
+class _UnsureError(Exception):
+    """Whether text is safe to load cannot be seen from its bytes."""
+
+
+def _load_text(
+    store: Store,
+    src: Source,
+    form: Format,
+    *,
+    base: str | None,
+    graph: GraphName | None,
+    bookkeeping: bool,
+    in_memory: bool,
+) -> None:
+    """Load a source, all or nothing, with new blank nodes.
+
+    :param form: one of :data:`_SYNTAXES`.
+    :param graph: the graph of triples.
+    :raises _UnsureError: see :func:`_guarded`. The store is unchanged.
+    :raises JellyError: the source is malformed, with line and column, or nested too deep.
+    """
+    has_names = form in (Format.TURTLE, Format.TRIG)
+    base = base if has_names else None
+    syntax = _SYNTAXES[form]
+    reserved = bookkeeping or not form.has_graphs
+    if not reserved and not _cannot_name_reserved((base or "").encode()):
+        raise _UnsureError
+    with Input(src) as source:
+        chunks = without_mark(source.chunks())
+        try:
+            scan = turtle_scan(base) if has_names else None
+            if scan is not None:
+                chunks = with_bounded_turtle(chunks, base, scan)
+            # The error of a parser says that it is about the base, that of a store does not.
+            parser_of(b"", syntax, base)
+            _load_chunks(
+                store,
+                # A store in memory holds equal terms once.
+                _guarded(
+                    chunks,
+                    scan,
+                    reserved=reserved,
+                    long=in_memory,
+                ),
+                syntax,
+                in_memory=in_memory,
+                held=_TERM_BYTES,
+                base_iri=base,
+                to_graph=graph,
+            )
+        except JellyError as error:
+            raise error.locate(source=source.name) from error.__cause__
+        except (SyntaxError, MemoryError) as error:
+            raise parser_error(error).locate(source=source.name) from None
+
+
+def _guarded(
+    chunks: Iterator[bytes], scan: TurtleScan | None, *, reserved: bool, long: bool
+) -> Iterator[bytes]:
+    """Chunks of text whose statements need no check.
+
+    :param scan: has scanned the chunks, if they are Turtle or TriG.
+    :param reserved: whether the text may name the reserved graph.
+    :param long: whether it may have long statements.
+    :raises _UnsureError: their bytes do not show that: the text may have a statement in the
+        reserved graph, statements that are too long to be held, or many triple terms in N-Triples
+        or N-Quads, whose reader knows how deep each is nested.
+    """
+    openings = 0
+    before = b""
+    for chunk in chunks:
+        joint = before + chunk[:_OVERLAP]
+        if scan is None:
+            openings += chunk.count(b"<<(") + (before[-2:] + chunk[:2]).count(b"<<(")
+            unsure = openings > DEPTH
+        else:
+            unsure = scan.longest_iri > _LONG_SUBJECT or (
+                not long and (scan.repeats > _MOST_REPEATS or scan.longest > _LONG_IRI)
+            )
+        if unsure or not (reserved or _cannot_name_reserved(chunk, joint)):
+            raise _UnsureError
+        before = (before + chunk[-_OVERLAP:])[-_OVERLAP:]
+        yield chunk
+
+
+def _cannot_name_reserved(*texts: bytes) -> bool:
+    return not any(part in text for text in texts for part in _RESERVED) and not any(
+        map(_ASCII_ESCAPE.search, texts)
+    )
+
+
+def _load_chunks(
+    store: Store,
+    chunks: Iterator[bytes],
+    syntax: RdfFormat,
+    *,
+    in_memory: bool,
+    held: int = _HELD_TEXT,
+    **settings: Any,
+) -> None:
+    """Load text, all or nothing: in one transaction or, where that is faster, by a bulk load.
+
+    :param held: bytes of text that may be held.
+    :param settings: of ``Store.load`` and ``Store.bulk_load``.
+    """
+    first: list[bytes] = []
+    size = 0
+    for chunk in chunks:
+        first.append(chunk)
+        size += len(chunk)
+        if size > held:
+            break
+    source: Any = b"".join(first)
+    first.clear()
+    if size > held:
+        source = ChunkFile(chain((source,), gathered(chunks)))
+    load = store.load if in_memory or size <= SMALL_BYTES else store.bulk_load
+    load(source, syntax, **settings)

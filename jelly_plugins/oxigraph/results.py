@@ -25,7 +25,8 @@ from ..codec.sparql.encoder import encode_boolean
 from ..codec.sparql.options import RESULTS_LIMITS
 from ..codec.text.transcoding import LONG_TERM
 from ..errors import JellyError, LimitError, OrderError, SourceError, TermError
-from ..formats.reading import PARSER_ERRORS, ChunkFile, parser_error
+from ..formats.reading import PARSER_ERRORS, parser_error
+from ..io.chunks import ChunkFile
 from ..io.sinks import Destination
 from ..io.sources import CHUNK, Source
 from ..sparql.formats import ResultsFormat, codec_of

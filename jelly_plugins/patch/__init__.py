@@ -9,9 +9,7 @@ from .. import lazy
 if TYPE_CHECKING:
     from .difference import diff
     from .formats import PatchFormat
-    from .logs.checking import Problem, Report, check
-    from .logs.editing import compact, invert
-    from .logs.undoing import redo, undo
+    from .logs import Problem, Report, check, compact, invert
     from .model import (
         ABORT,
         BEGIN,
@@ -34,6 +32,7 @@ if TYPE_CHECKING:
     from .replay.positions import Position
     from .replay.replay import Replayed
     from .replay.settings import ReplayOptions, ReplaySettings
+    from .undoing import redo, undo
     from .writer import WriteOptions, write_patches, write_rows
 
 __all__ = [
@@ -88,9 +87,8 @@ if not TYPE_CHECKING:
             "replay.replay",
             "replay.settings",
             "recording",
-            "logs.checking",
+            "logs",
             "difference",
-            "logs.editing",
-            "logs.undoing",
+            "undoing",
         ),
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from itertools import chain
 from typing import Any, Final
@@ -34,7 +34,6 @@ class PatchColumnReader(PatchReader):
 
     :param notation: how quoted triples are written; with a validator, as it writes them.
     :param validator: makes the text of terms, see :class:`~jelly_plugins.codec.PatchColumnDecoder`.
-    :param wait: see :class:`.PatchReader`, and for ``resumable``.
     :param batches: ``batch_rows`` and ``batch_bytes``, see there.
 
     >>> with PatchColumnReader(b"TX . A <urn:s> <urn:p> <urn:o> . TC .") as batches:
@@ -48,18 +47,16 @@ class PatchColumnReader(PatchReader):
         *,
         notation: Notation = Notation.RDF_1_2,
         validator: TermFactory[Any] | None = None,
-        wait: Callable[[], bool] | None = None,
-        resumable: bool = False,
         limits: Limits = DEFAULT_LIMITS,
         **batches: Any,
     ) -> None:
         self._decoder = PatchColumnDecoder(notation, validator=validator, limits=limits, **batches)
         self._gathered = OperationGatherer(limits, **batches)
         factory: Any = TextFactory(notation) if validator is None else validator
-        super().__init__(src, factory=factory, wait=wait, resumable=resumable, limits=limits)
+        super().__init__(src, factory=factory, limits=limits)
 
-    def _jelly_reader(self, settings: Any, *, resumable: bool) -> JellyReader:
-        return _JellyColumns(self._decoder, settings, resumable=resumable)
+    def _jelly_reader(self) -> JellyReader:
+        return _JellyColumns(self._decoder, self._settings)
 
     def __iter__(self) -> Iterator[OperationColumns]:  # type: ignore[override]
         return self._rows  # type: ignore[return-value]
@@ -69,7 +66,7 @@ class PatchColumnReader(PatchReader):
 
     def _lists(self, chunks: Iterator[bytes], *, growing: bool) -> Iterator[Iterable[Any]]:
         found: Iterator[Any] = chain.from_iterable(super()._lists(chunks, growing=growing))
-        is_jelly = self._source is self._jelly
+        is_jelly = self._jelly is not None
         flush = self._decoder.flush if is_jelly else self._gathered.flush
         try:
             for batch in found if is_jelly else self._gathered.add(found):
@@ -88,12 +85,13 @@ class _JellyColumns(JellyReader):
             yield from map(self._decode, self.splitter.feed(chunk))
 
     def _decode(self, frame: bytes) -> Iterator[Any]:
-        for batch in self.decoder.decode(frame):
-            yield batch if self.has_marks else replace(batch, others=tuple(self._others(batch)))
+        return map(self._marked, self.decoder.decode(frame))
 
     def finish(self) -> Iterator[Any]:
-        for batch in super().finish():
-            yield batch if self.has_marks else replace(batch, others=tuple(self._others(batch)))
+        return map(self._marked, self.decoder.finish())
+
+    def _marked(self, batch: OperationColumns) -> OperationColumns:
+        return batch if self.has_marks else replace(batch, others=tuple(self._others(batch)))
 
     def _others(self, batch: OperationColumns) -> Iterator[tuple[int, AnyOperation]]:
         """The rows of a batch besides statements, with the ends of patches."""

@@ -18,8 +18,7 @@ from ..codec.text.forms import TEXTS, XSD, is_canonical
 from ..errors import TermError
 from ..formats.settings import ConversionSettings
 from ..formats.table import read_statements
-from ..io.names import Format, format_of
-from ..io.sources import Source, is_source
+from ..io.sources import Format, Source, format_of, is_source
 from ..io.streams import read
 from .model import (
     BEGIN,
@@ -146,7 +145,6 @@ def statements_of(source: Statements, *, base: str | None = None) -> Iterator[An
     :param base: IRI that relative ones in a file are resolved against; without it they are
         rejected.
     :return: triples or quads; in generic terms unless they were given as they are.
-    :raises JellyError: the source cannot be read.
     """
     if is_source(source):
         form = format_of(source) or Format.JELLY
@@ -215,7 +213,6 @@ def canonical(statements: Iterable[Any]) -> Iterator[Any]:
     """Give canonical labels to the blank nodes of statements, which may change their order.
 
     :param statements: in generic terms.
-    :raises LimitError: the blank nodes are too symmetric.
     """
     held = []
     for statement in statements:

@@ -1,22 +1,14 @@
-"""The formats of patches: their names, their detection, and the options of what is written."""
+"""The formats of patches: their names, and the options of what is written."""
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, fields
 from enum import StrEnum
 from typing import Final, Literal
 
 from ..codec import PatchOptions, PatchStatementType, PatchStreamType
-from ..codec.common.detection import StreamKind, is_cut, kind_of
 from ..errors import OptionsError
-from ..io.sinks import ending_of
-from ..jena.names import format_of as jena_format_of
-
-#: How RDF Patch text starts.
-_TEXT: Final = re.compile(rb"(?:\xef\xbb\xbf)?+\s*+(?:#|(?:A|D|PA|PD|TX|TB|TC|TA|H|Z)[\s.<\"':])")
-#: How binary RDF Patch starts: a header, a statement, a namespace, a transaction or a mark.
-_THRIFT: Final = re.compile(rb"\x1c\x18|[\x2c\x3c]\x1c|[\x4c\x5c][\x1c\x28]|\x65[\x00-\x06]\x00")
+from ..io.sources import ending_of
 
 
 class PatchFormat(StrEnum):
@@ -70,8 +62,6 @@ _ALIASES: Final = {
 def format_named(given: PatchFormat | str | None) -> PatchFormat | None:
     """A format as a caller gives it: by its file ending, its title or its media type.
 
-    :raises OptionsError: the name is unknown.
-
     >>> format_named("rdfp"), format_named("Jelly-Patch"), format_named(None)
     (<PatchFormat.RDF_PATCH: 'rdfp'>, <PatchFormat.JELLY_PATCH: 'jellyp'>, None)
     """
@@ -95,26 +85,3 @@ def format_of(name: str) -> PatchFormat | None:
     """
     ending = ending_of(name)
     return next((each for each in PatchFormat if ending == f".{each}"), None)
-
-
-def detect(head: bytes, name: str = "") -> PatchFormat | None:
-    """The format of a source by its content, or by its name if its content is ambiguous; None if
-    unknown.
-
-    :param head: the first bytes, see ``codec.common.detection.is_cut``.
-    :param name: the source's name.
-
-    >>> detect(b"TX ."), detect(b"<urn:s> <urn:p> <urn:o> .", "data.nt")
-    (<PatchFormat.RDF_PATCH: 'rdfp'>, None)
-    """
-    by_name = format_of(name)
-    # For a stream that is truncated in its first bytes, the name is more reliable.
-    is_truncated = by_name is PatchFormat.JELLY_PATCH and is_cut(head)
-    if is_truncated or kind_of(head) is StreamKind.JELLY_PATCH:
-        return PatchFormat.JELLY_PATCH
-    if _TEXT.match(head):
-        return PatchFormat.RDF_PATCH
-    # Statements of RDF Thrift look like added ones: there the name decides.
-    if _THRIFT.match(head) and jena_format_of(name) is None:
-        return PatchFormat.RDF_PATCH_THRIFT
-    return by_name

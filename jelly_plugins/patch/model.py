@@ -248,8 +248,6 @@ def _next(source: Iterator[AnyOperation]) -> AnyOperation:
 def check_patches(patches: object) -> None:
     """Reject one patch, or the path of a log, where patches are required.
 
-    :raises TypeError: it is one of these.
-
     >>> check_patches("log.jellyp")
     Traceback (most recent call last):
     TypeError: patches are needed, not 'log.jellyp'; read_patches(path) reads those of a log
@@ -263,10 +261,7 @@ def check_patches(patches: object) -> None:
 
 
 def check_nesting(terms: Iterable[Any], depth: int = 0) -> None:
-    """Reject a statement whose hash would end the process, since it nests too many triples.
-
-    :raises LimitError: it does.
-    """
+    """Reject a statement whose hash would end the process, since it nests too many triples."""
     for term in terms:
         if isinstance(term, tuple):
             if depth == NESTING_CEILING:

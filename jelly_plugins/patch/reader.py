@@ -6,9 +6,12 @@ Flat in memory: rows come as the source is read.
 
 from __future__ import annotations
 
+import os
+import re
 from collections.abc import Callable, Generator, Iterable, Iterator
 from itertools import chain
-from typing import Any, Final, TypedDict, Unpack
+from stat import S_ISREG
+from typing import Any, Final, TypedDict, Unpack, cast
 
 from ..codec import (
     AnyOperation,
@@ -24,11 +27,11 @@ from ..codec import (
 from ..codec.common.detection import StreamKind, is_cut, kind_of
 from ..codec.common.wire import varint
 from ..codec.patch.operations import ENDS
-from ..errors import JellyError, LimitError, OptionsError, OrderError, SourceError, TruncatedError
+from ..errors import JellyError, LimitError, OptionsError, OrderError, SourceError
 from ..io.sources import Closing, Input, Source
+from ..jena.names import format_of as jena_format_of
 from ..notebook import table
-from .follow import Followed
-from .formats import PatchFormat, detect, format_named
+from .formats import PatchFormat, format_of
 from .model import Patch, group
 from .rows import PatchOrder, ReadSettings
 from .text_rows import PatchTextReader
@@ -36,6 +39,15 @@ from .thrift_rows import PatchRowReader
 
 #: Bytes at the start of a source, at most, from which its format is detected.
 _OPENING: Final = 1024
+#: Bytes of an incomplete patch that are compared. They contain its headers, so also its id.
+_COMPARED: Final = 1 << 16
+
+#: A first row that only RDF Patch text has.
+_TEXT_ROW: Final = re.compile(rb"(?:A|D|PA|PD|TX|TB|TC|TA|H|Z)[ \t.<\"':]")
+#: How RDF Patch text may start.
+_TEXT: Final = re.compile(rb"(?:\xef\xbb\xbf)?+\s*+(?:#|(?:A|D|PA|PD|TX|TB|TC|TA|H|Z)[\s.<\"':])")
+#: How binary RDF Patch starts: a header, a statement, a namespace, a transaction or a mark.
+_THRIFT: Final = re.compile(rb"\x1c\x18|[\x2c\x3c]\x1c|[\x4c\x5c][\x1c\x28]|\x65[\x00-\x06]\x00")
 
 
 class ReadOptions(TypedDict, total=False):
@@ -60,20 +72,43 @@ class ReadOptions(TypedDict, total=False):
     limits: Limits
 
 
+def detect(head: bytes, name: str = "") -> PatchFormat | None:
+    """The format of a source by its content, or by its name if its content is ambiguous; None if
+    unknown.
+
+    :param head: the first bytes, see ``codec.common.detection.is_cut``.
+    :param name: the source's name.
+
+    >>> detect(b"TX ."), detect(b"<urn:s> <urn:p> <urn:o> .", "data.nt")
+    (<PatchFormat.RDF_PATCH: 'rdfp'>, None)
+    """
+    if _TEXT_ROW.match(head):
+        return PatchFormat.RDF_PATCH
+    by_name = format_of(name)
+    # For a stream that is truncated in its first bytes, the name is more reliable.
+    is_truncated = by_name is PatchFormat.JELLY_PATCH and is_cut(head)
+    if is_truncated or kind_of(head) is StreamKind.JELLY_PATCH:
+        return PatchFormat.JELLY_PATCH
+    if _TEXT.match(head):
+        return PatchFormat.RDF_PATCH
+    # Statements of RDF Thrift look like added ones: there the name decides.
+    if _THRIFT.match(head) and jena_format_of(name) is None:
+        return PatchFormat.RDF_PATCH_THRIFT
+    return by_name
+
+
 class JellyReader:
     """Reads the rows of a Jelly-Patch stream; the interface is that of
     :class:`~jelly_plugins.patch.rows.RowReader`.
 
     :param decoder: a PatchDecoder, or what has its interface.
-    :param resumable: see :class:`PatchReader`.
     """
 
-    def __init__(self, decoder: Any, settings: ReadSettings, *, resumable: bool) -> None:
+    def __init__(self, decoder: Any, settings: ReadSettings) -> None:
         self.decoder = decoder
         self.complete_bytes = 0
         self.splitter = FrameSplitter(limits=settings.limits)
         self._strict = settings.strict
-        self._resumable = resumable
         #: Of the rows, unless marks end patches; and the deviation that there are more patches.
         self._order = PatchOrder()
         self._several: OrderError | None = None
@@ -99,20 +134,11 @@ class JellyReader:
                 yield rows
 
     def ending(self) -> Iterator[Any]:
-        """The rows at the end of the source.
-
-        :raises TruncatedError: it ends inside a patch.
-        """
+        """The rows at the end of the source."""
         yield from map(self._decode, self.splitter.finish())
         yield self.finish()
 
     def finish(self) -> Any:
-        if self._resumable and self.decoder.ends_loosely:
-            raise TruncatedError(
-                "the stream ends after operations outside a transaction, without a mark that "
-                "they are complete",
-                frame=self.decoder.next_frame - 1,
-            )
         return self.decoder.finish()
 
     @property
@@ -134,8 +160,6 @@ class JellyReader:
         """Add a row of a stream of type FLAT, or of a frame of one of type FRAME, which are one
         patch. Jelly-JVM writes several patches into one, with their headers, so that these begin
         patches as they do in text.
-
-        :raises OrderError: reading is strict, and there is another patch.
         """
         if not self._order.add(row, rows):
             return
@@ -146,6 +170,96 @@ class JellyReader:
             self._several = OrderError(message, frame=self.decoder.next_frame - 1)
         if self._strict:
             raise self._several
+
+
+class RewrittenError(SourceError):
+    """The file has other data after its last complete transaction than was read there: its writer
+    was killed in the middle of a patch, and has removed that patch."""
+
+
+class Followed:
+    """A source that is read while it grows. Only a file with a path is checked.
+
+    A writer that was killed may leave a truncated patch at the end of the file, which the next
+    writer removes. What was read of an incomplete patch is therefore compared with the file before
+    more is read. Complete transactions must stay; one that is rewritten in place is not detected.
+    """
+
+    def __init__(self, src: Source) -> None:
+        # The process may go to another folder meanwhile.
+        self._path: Final = os.path.abspath(src) if isinstance(src, str | os.PathLike) else ""
+        self._file: Final = self._look()
+        #: Bytes that were read, and bytes up to the end of the last complete transaction.
+        self._read = self._complete = 0
+        #: The first bytes after that, and the last bytes read.
+        self._opening = self._last = b""
+
+    def _look(self) -> os.stat_result | None:
+        """The status of the path's file; None if there is no file."""
+        try:
+            found = os.stat(self._path)
+        except OSError:
+            return None
+        return found if S_ISREG(found.st_mode) else None
+
+    def take(self, chunk: bytes) -> None:
+        """Note a chunk that was read, before it is decoded."""
+        if self._file is None:
+            return
+        found = self._look()
+        # Of a file that was replaced, the rest is read first.
+        if self._opening and found is not None and os.path.samestat(found, self._file):
+            self._compare(found.st_size)
+        if len(self._opening) < _COMPARED:
+            self._opening += chunk[: _COMPARED - len(self._opening)]
+        self._read += len(chunk)
+        self._last = chunk
+
+    def complete(self, size: int) -> None:
+        """Note how many bytes there are up to the end of the last complete transaction."""
+        if self._file is not None and size > self._complete:
+            self._complete = size
+            # It usually ended in the last chunk.
+            after = self._read - size
+            if after <= len(self._last):
+                self._opening = self._last[len(self._last) - after :][:_COMPARED]
+            else:
+                self._opening = self._at(size, min(after, _COMPARED))
+
+    def check(self) -> None:
+        """Raise an error for a file that no longer exists, is not the one that was opened, or has
+        lost data.
+        """
+        if self._file is None:
+            return
+        found = self._look()
+        if found is None:
+            raise SourceError("the file that is followed is not there any more")
+        if not os.path.samestat(found, self._file):
+            raise SourceError("the file that is followed was replaced by another one")
+        self._compare(found.st_size)
+
+    def _compare(self, size: int) -> None:
+        """Raise an error for a file of some size that has lost data."""
+        if size < self._complete:
+            raise SourceError(
+                f"the file that is followed was rewritten: it has {size} bytes, and "
+                f"{self._complete} bytes of complete patches were read"
+            )
+        known = self._opening
+        if size < self._read or (known and self._at(self._complete, len(known)) != known):
+            raise RewrittenError("the last patch of the file that is followed was replaced")
+
+    def _at(self, start: int, size: int) -> bytes:
+        """Some bytes of the file."""
+        try:
+            with open(self._path, "rb") as file:
+                file.seek(start)
+                return file.read(size)
+        except OSError as error:
+            raise SourceError(
+                f"the file that is followed cannot be read any more: {error.strerror}"
+            ) from None
 
 
 class PatchReader(Closing):
@@ -160,12 +274,9 @@ class PatchReader(Closing):
         not an error (see :attr:`inside_patch`). Compressed sources cannot be followed. A file,
         given by its path, that is deleted or replaced meanwhile, or loses complete transactions, is
         an error. If only its last, incomplete patch was removed, by the recorder that continues
-        after another one was killed, a :class:`~jelly_plugins.patch.follow.RewrittenError` is
+        after another one was killed, a :class:`~jelly_plugins.patch.reader.RewrittenError` is
         raised: read the log again from its beginning.
     :param starve: called before more of the source is read, which may take a while.
-    :param resumable: whether the same source may be read again, once it has grown, to continue
-        after whole transactions that were read of it. Operations outside of any transaction must be
-        ended by a mark then, in a stream of type PUNCTUATED: more of them would be of the same one.
     :param settings: see :class:`ReadOptions`.
     :raises OptionsError: there is no such format or statement type.
     :raises JellyError: while iterating, with source and place. Without ``wait``, a source that ends
@@ -185,19 +296,19 @@ class PatchReader(Closing):
         *,
         wait: Callable[[], bool] | None = None,
         starve: Callable[[], object] | None = None,
-        resumable: bool = False,
         **settings: Unpack[ReadOptions],
     ) -> None:
         self._settings = ReadSettings(**settings)
         #: The source's format; None until something was read, unless it was given.
-        self.format = format_named(self._settings.format)
+        self.format = cast(PatchFormat | None, self._settings.format)
         self._input = Input(src)
+        #: The source's name, as errors have it.
+        self.name = self._input.name
         self._wait = wait
         self._starve = starve
         self._followed = None if wait is None else Followed(src)
-        self._jelly = self._jelly_reader(self._settings, resumable=resumable)
-        #: Reads the rows; of Jelly-Patch until the format is detected.
-        self._source: JellyReader | PatchTextReader | PatchRowReader = self._jelly
+        #: Reads the rows; None until the format is known.
+        self._source: JellyReader | PatchTextReader | PatchRowReader | None = None
         #: Whether nothing shows that the source is a log, and its first bytes.
         self._guessed = False
         self._opening = b""
@@ -206,42 +317,44 @@ class PatchReader(Closing):
         self.batches = self._read()
         self._rows = self._each()
 
-    def _jelly_reader(self, settings: ReadSettings, *, resumable: bool) -> JellyReader:
+    def _jelly_reader(self) -> JellyReader:
+        settings = self._settings
         decoder = PatchDecoder(settings.factory, limits=settings.limits, strict=settings.strict)
-        return JellyReader(decoder, settings, resumable=resumable)
+        return JellyReader(decoder, settings)
 
     @property
-    def name(self) -> str:
-        """The source's name, as errors have it."""
-        return self._input.name
+    def _jelly(self) -> JellyReader | None:
+        return self._source if isinstance(self._source, JellyReader) else None
 
     @property
     def options(self) -> PatchOptions | None:
         """The options of a Jelly-Patch stream, once its first frame was read; None for text."""
-        options: PatchOptions | None = self._jelly.decoder.options
+        options: PatchOptions | None = self._jelly.decoder.options if self._jelly else None
         return options
 
     @property
     def deviations(self) -> list[JellyError]:
         """What was read so far though it is not valid, as the errors that it would be if reading
         were strict: each kind of it once, with the place of the first."""
-        return [error.locate(source=self.name) for error in self._jelly.deviations]
+        found = self._jelly.deviations if self._jelly else []
+        return [error.locate(source=self.name) for error in found]
 
     @property
     def is_bare(self) -> bool:
         """Whether the source is a single frame of Jelly-Patch, without its length before it."""
-        return self._jelly.splitter.delimited is False and self.options is not None
+        jelly = self._jelly
+        return jelly is not None and jelly.splitter.delimited is False and self.options is not None
 
     @property
     def complete_bytes(self) -> int:
         """Bytes up to the end of the last complete transaction or patch that was read."""
-        return self._source.complete_bytes
+        return self._source.complete_bytes if self._source else 0
 
     @property
     def inside_patch(self) -> bool:
         """Whether something was read that is not complete: rows after the last END, or part of a
         frame or line. A stream of type FLAT is one patch, of which there may always be more."""
-        return self._source.inside_patch
+        return self._source is not None and self._source.inside_patch
 
     def __iter__(self) -> Iterator[Operation]:
         # Not itself: a call for each row would cost more than decoding it.
@@ -279,18 +392,19 @@ class PatchReader(Closing):
             head = b""
             for chunk in chunks:
                 head += chunk
-                if not is_cut(head) or len(head) >= _OPENING:
+                if _TEXT_ROW.match(head) or not is_cut(head) or len(head) >= _OPENING:
                     break
             self._opening = head[:_OPENING]
             if self.format is None:
-                self.format = detect(head, self.name)
-                self._guessed = self.format is None
+                found = detect(head, self.name)
+                self._guessed = found is None
+                self.format = found or PatchFormat.JELLY_PATCH
             if self.format is PatchFormat.RDF_PATCH:
                 self._source = PatchTextReader(self._settings)
             elif self.format is PatchFormat.RDF_PATCH_THRIFT:
                 self._source = PatchRowReader(self._settings)
             else:
-                self.format = PatchFormat.JELLY_PATCH
+                self._source = self._jelly_reader()
             yield from self._lists(chain((head,), chunks), growing=growing)
         except JellyError as error:
             raise self._explained(error).locate(source=self.name) from error.__cause__
@@ -298,6 +412,7 @@ class PatchReader(Closing):
             self._input.close()
 
     def _lists(self, chunks: Iterator[bytes], *, growing: bool) -> Iterator[Iterable[Operation]]:
+        assert self._source is not None
         yield from self._source.batches(chunks, growing=growing)
         if not growing:
             yield from self._source.ending()

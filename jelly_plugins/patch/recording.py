@@ -7,12 +7,11 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from io import BufferedReader, FileIO
 from itertools import count, starmap
 from stat import S_ISREG
-from threading import RLock
 from typing import Any, Final, NamedTuple, Self, TypedDict
 from uuid import uuid4
 
@@ -26,7 +25,6 @@ from ..codec import (
     PatchStreamType,
     delimit,
 )
-from ..codec.common.row_reader import ROW_TAG
 from ..codec.patch.operations import (
     BEGIN,
     COMMIT,
@@ -45,7 +43,8 @@ from .reader import PatchReader
 from .replay.positions import Position
 from .replay.settings import check_name
 from .replay.transactions import CHANGES
-from .writer import PatchSerializer
+from .rows import PatchWriter
+from .writer import patch_writer
 
 try:
     import fcntl
@@ -56,6 +55,8 @@ except ImportError:  # Windows: two writers of one log are not detected there.
 _MARK: Final = re.compile(rb"(?:^|\n)Z[ \t]*\.?\s*\Z")
 #: The end of a line of text.
 _LINE_END: Final = re.compile(rb"\r\n?|\n")
+#: Bytes of the shortest stream: fewer are the start of a frame, or of its length.
+_LEAST: Final = 3
 #: Patches after which the file is looked at: whether it is there still, and as it was left.
 _LOOK_EVERY: Final = 100
 
@@ -117,7 +118,8 @@ class RecordSettings:
     limits: Limits = DEFAULT_LIMITS
 
     def __post_init__(self) -> None:
-        check_name(self.name)
+        if self.name is not None:
+            check_name(self.name)
 
     def but(self, changes: RecordOptions, options: PatchOptions) -> RecordSettings:
         """These settings with changes.
@@ -133,7 +135,8 @@ DEFAULT: Final = RecordSettings()
 
 
 class LogWriter:
-    """Appends patches to a log in a file, created if missing; a context manager.
+    """Appends patches to a log in a file, created if missing; a context manager. For one thread at
+    a time.
 
     Each patch has an ``id``, a UUID, and the id of the patch before it as ``prev``. A patch
     that was not written whole, because its writer was killed, is cut off when the log is opened.
@@ -145,9 +148,8 @@ class LogWriter:
     :param describe: takes the terms of operations apart, see ``codec.Describe``.
     :ivar path: the absolute path.
     :ivar sync: of the settings.
-    :raises SourceError: the file cannot be written, or another process is writing it.
-    :raises OptionsError: the log is one that nothing can be appended to, or would be.
-    :raises JellyError: the log that is there cannot be read.
+    :ivar place: where the log ends, as one object, so that an interrupt finds all of it or none
+        changed.
     """
 
     def __init__(
@@ -158,24 +160,23 @@ class LogWriter:
         describe: Describe,
     ) -> None:
         self.name: Final = os.fspath(path)
+        self.path: Final = os.path.abspath(path)
+        self.sync: Final = settings.sync
+        self.format = format_of(self.name) or PatchFormat.JELLY_PATCH
+        self.place = Place()
         self._describe = describe
         self._options = settings.options or PatchOptions()
-        self.sync: Final = settings.sync
         self._limits = settings.limits
-        self.format = format_of(self.name) or PatchFormat.JELLY_PATCH
-        self._lock = RLock()
-        self.path: Final = os.path.abspath(path)
         #: The ids of patches: a random UUID of which the last digits are counted up, since random
         #: ones for each patch take longer than writing it.
         self._ids = map(f"{uuid4().urn[:-12]}{{:012x}}".format, count())
         #: Patches that were written since the file was looked at, and whether it is known to be
         #: lost.
         self._written = 0
+        self._look_every: Final = 0 if settings.sync else _LOOK_EVERY
         self._lost = False
         self._process = os.getpid()
-        #: Where the log ends, as one object, so that an interrupt finds all of it or none changed.
-        self.place = Place()
-        #: Whether there may be more in the file than that.
+        #: Whether there may be more in the file than ``place`` says.
         self._begun = False
         if compression_of(self.name) is not None:
             raise SourceError("a compressed log cannot be appended to", source=self.name)
@@ -189,12 +190,17 @@ class LogWriter:
         self._inode = found.st_dev, found.st_ino
         self._is_regular = S_ISREG(found.st_mode)
         try:
-            if not _claim(self._file):
-                raise SourceError("another process is writing this log", source=self.name)
-            self._take_up()
+            if fcntl is not None:
+                try:
+                    fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                except OSError:
+                    problem = "another process is writing this log"
+                    raise SourceError(problem, source=self.name) from None
+            if found.st_size:
+                self._take_up(found.st_size)
             if not self.place.size:
                 self._begin()
-            self._serializer = self._new_serializer()
+            self._writer = self._new_writer()
         except BaseException:
             self._file.close()
             raise
@@ -206,27 +212,19 @@ class LogWriter:
         self.close()
 
     def close(self) -> None:
-        """Close the file.
-
-        :raises SourceError: patches were written, and the file is not there any more, or not as it
-            was left.
-        """
-        if not self.is_of_this_process:
-            # Its parent may be writing, and the lock may be held by a thread that is not here.
+        """Close the file."""
+        try:
+            # A child leaves the log alone: its parent may be writing.
+            if self.is_of_this_process and not self.closed:
+                if self._begun:
+                    self.cut(self.place)
+                if self._written and not self._lost:
+                    self._look()
+        finally:
+            if fcntl is not None and self.is_of_this_process and not self.closed:
+                # Closing alone leaves the log to children that were forked.
+                fcntl.flock(self._file, fcntl.LOCK_UN)
             self._file.close()
-            return
-        with self._lock:
-            try:
-                if not self._file.closed:
-                    if self._begun:
-                        self.cut(self.place)
-                    if self._written and not self._lost:
-                        self._look()
-            finally:
-                if fcntl is not None and not self._file.closed:
-                    # Closing alone leaves the log to children that were forked.
-                    fcntl.flock(self._file, fcntl.LOCK_UN)
-                self._file.close()
 
     @property
     def is_of_this_process(self) -> bool:
@@ -239,20 +237,14 @@ class LogWriter:
         return self._file.closed
 
     def check_open(self) -> None:
-        """Raise an error if the log was closed, or if another process has opened it.
-
-        :raises SourceError: it was.
-        """
+        """Raise an error if the log was closed, or if another process has opened it."""
         if self._process != os.getpid():
             raise SourceError("the log is recorded by another process", source=self.name)
         if self._file.closed:
             raise SourceError("the log that is recorded was closed", source=self.name)
 
     def _look(self) -> None:
-        """Check that the log is the file that was written.
-
-        :raises SourceError: it was deleted, replaced, truncated or written to by others.
-        """
+        """Check that the log is the file that was written."""
         try:
             found = os.stat(self.path)
         except OSError as error:
@@ -283,57 +275,49 @@ class LogWriter:
         """Write a patch of one transaction.
 
         :param headers: rows of headers besides ``id`` and ``prev``.
-        :raises JellyError: the log cannot express an operation; nothing was written.
-        :raises OSError: the file cannot be written; nothing of the patch is left in it.
         """
-        self._append(
-            lambda ids: self._serializer.add(
-                [*starmap(header, ids), *headers, BEGIN, *operations, COMMIT, END]
-            )
-        )
+        self.check_open()
+        self._append(b"", b"", [*headers, BEGIN, *operations, COMMIT, END])
 
     def append_lines(self, deleted: bytes, added: bytes) -> None:
         """Write a patch of one transaction, whose statements are lines of N-Quads, in less than
-        half the time of :meth:`append`.
-
-        :raises TextError: a text is not valid N-Quads; nothing was written.
-        :raises JellyError: the log cannot express a statement; nothing was written.
-        :raises OSError: the file cannot be written; nothing of the patch is left in it.
+        half the time of :meth:`append`. The log is known to be open.
         """
-        self._append(lambda ids: self._serializer.add_transaction(ids, deleted, added))
+        self._append(deleted, added, None)
 
-    def _append(self, encode: Callable[[list[tuple[str, Any]]], bytes]) -> None:
+    def _append(self, deleted: bytes, added: bytes, rows: list[AnyOperation] | None) -> None:
         """Write a patch.
 
-        :param encode: gives its bytes, by the headers of its place in the log.
+        :param rows: of the patch, except its place in the log; None where it has lines.
         """
-        with self._lock:
-            self.check_open()
-            if self._begun:
-                self.cut(self.place)
-            if self._written >= _LOOK_EVERY or self.sync or self._lost:
-                self._look()
-            self._begun = True
-            before = self.place
-            made = Iri(next(self._ids))
-            try:
-                if before.head is None:
-                    data = encode([(ID, made)])
-                else:
-                    data = encode([(ID, made), (PREV, before.head)])
-                self._write(data)
-                if self.sync:
-                    os.fsync(self._file.fileno())
-                self.place = Place(
-                    before.size + len(data), before.patches + 1, made, before.root or made, 1
-                )
-                self._written += 1
-                self._begun = False
-            except BaseException as error:
-                self.cut(before)
-                if isinstance(error, OSError) and error.filename is None:
-                    error.filename = self.name
-                raise
+        if self._begun:
+            self.cut(self.place)
+        if self._written >= self._look_every:
+            self._look()
+        self._begun = True
+        before = self.place
+        made = Iri(next(self._ids))
+        chained: list[tuple[str, Any]] = [(ID, made)]
+        if before.head is not None:
+            chained.append((PREV, before.head))
+        try:
+            if rows is None:
+                data = self._writer.add_transaction(chained, deleted, added)
+            else:
+                data = self._writer.add([*starmap(header, chained), *rows])
+            self._write(data)
+            if self.sync:
+                os.fsync(self._file.fileno())
+            self.place = Place(
+                before.size + len(data), before.patches + 1, made, before.root or made, 1
+            )
+            self._written += 1
+            self._begun = False
+        except BaseException as error:
+            self.cut(before)
+            if isinstance(error, OSError) and error.filename is None:
+                error.filename = self.name
+            raise
 
     def _write(self, data: bytes) -> None:
         written = self._file.write(data)
@@ -345,14 +329,13 @@ class LogWriter:
 
         :param place: what :attr:`place` was before it.
         """
-        with self._lock:
-            # In this order: after an interrupt, the next patch comes here first.
-            self._begun = True
-            self.place = place
-            self._file.truncate(place.size)
-            # Undo what was reported to a reader of the log.
-            self._serializer = self._new_serializer()
-            self._begun = False
+        # In this order: after an interrupt, the next patch comes here first.
+        self._begun = True
+        self.place = place
+        self._file.truncate(place.size)
+        # Undo what was reported to a reader of the log.
+        self._writer = self._new_writer()
+        self._begun = False
 
     def _begin(self) -> None:
         """Write the options of a new log, so that it can be read before its first patch.
@@ -374,30 +357,33 @@ class LogWriter:
 
     # What is there already
 
-    def _take_up(self) -> None:
-        """Read what the file has, once, and cut off what is not complete."""
-        size = os.fstat(self._file.fileno()).st_size
-        opening = self._tail(size)
-        if self.format is PatchFormat.RDF_PATCH:
-            is_cut = opening in (b"", b"H")
-        else:
-            # The length of the first frame, of more bytes or with the tag of a row after it.
-            is_cut = len(opening) < 2 or (
-                len(opening) == 2 and (opening[0] >= 0x80 or opening[1] == ROW_TAG)
-            )
-        if is_cut:
-            # It is empty, or too short for its format to be detected.
+    def _take_up(self, size: int) -> None:
+        """Read what the file has, and cut off what is not complete."""
+        if size < _LEAST and self.format is PatchFormat.JELLY_PATCH:
             self._file.truncate(0)
             return
-        rows = self._reader()
+        rows = PatchReader(self._from_start(), limits=self._limits)
+        complete = None
         try:
             self._read(rows)
         except (TruncatedError, TextError) as error:
-            if isinstance(error, TextError) and not self._is_in_last_line(error):
-                raise
-            self._check_grows(rows)
+            if isinstance(error, TextError):
+                # Only a last line without a line end may be incomplete.
+                lines = sum(line.endswith(b"\n") for line in self._from_start())
+                if error.line != lines + 1:
+                    raise
+            complete = rows.complete_bytes
+        self.format = rows.format or self.format
+        if rows.is_bare:
+            raise SourceError(
+                "the log is one frame without its length: no patch can follow", source=self.name
+            )
+        if rows.options is not None:
+            self._options = rows.options
+        self._check_options()
+        if complete is not None:
             # Followers of the log have applied the transactions that are complete.
-            size = rows.complete_bytes
+            size = complete
             if self.format is PatchFormat.RDF_PATCH:
                 # The last line keeps its end: followers look for it.
                 self._file.seek(size)
@@ -407,12 +393,11 @@ class LogWriter:
             self.place = Place()
             if not size:
                 return
-            rows = self._reader()
+            rows = PatchReader(self._from_start(), limits=self._limits)
             self._read(rows)
-        self._check_grows(rows)
+        # Others leave the last mark out; what follows would be of the same patch.
         needs_mark = False
         for deviation in rows.deviations:
-            # Others leave the last mark out; what follows would be of the same patch.
             if not isinstance(deviation, TruncatedError):
                 raise deviation
             needs_mark = True
@@ -424,16 +409,13 @@ class LogWriter:
         self._write(ending)
         self.place = self.place._replace(size=size + len(ending))
 
-    def _file_from_start(self) -> BufferedReader:
+    def _from_start(self) -> BufferedReader:
         """The file from its beginning, for reading."""
         self._file.seek(0)
         raw = FileIO(self._file.fileno(), closefd=False)
         # What errors name.
         raw.name = self.name
         return BufferedReader(raw)
-
-    def _reader(self) -> PatchReader:
-        return PatchReader(self._file_from_start(), limits=self._limits)
 
     def _read(self, rows: PatchReader) -> None:
         """Read the log, and count its patches."""
@@ -462,38 +444,14 @@ class LogWriter:
                     inside = kind is OperationKind.BEGIN
                     transactions += kind is OperationKind.COMMIT
 
-    def _is_in_last_line(self, error: TextError) -> bool:
-        """Whether an error is in a last line that has no line end."""
-        lines = sum(line.endswith(b"\n") for line in self._file_from_start())
-        return error.line == lines + 1
-
-    def _check_grows(self, rows: PatchReader) -> None:
-        """Take the format and the options of a log that was read, if patches can follow in it.
-
-        :raises SourceError: they cannot, because of the format.
-        :raises OptionsError: they cannot, because of the options.
-        """
-        self.format = rows.format or self.format
-        if rows.is_bare:
-            raise SourceError(
-                "the log is one frame without its length: no patch can follow", source=self.name
-            )
-        if rows.options is not None:
-            self._options = rows.options
-        self._check_options()
-
     def _check_options(self) -> None:
-        """Reject a format that logs are not recorded in, and options of a log that has one patch.
-
-        :raises SourceError: it is such a format; :raises OptionsError: they are such options.
-        """
+        """Reject a format that logs are not recorded in, and a log that is one patch."""
         if self.format is PatchFormat.RDF_PATCH_THRIFT:
             raise SourceError(
                 "a log is recorded as Jelly-Patch or as RDF Patch text", source=self.name
             )
-        if self.format is PatchFormat.RDF_PATCH:
-            return
-        if self._options.stream_type is PatchStreamType.FLAT:
+        is_flat = self._options.stream_type is PatchStreamType.FLAT
+        if self.format is PatchFormat.JELLY_PATCH and is_flat:
             raise OptionsError(
                 "the log is one patch, a stream of type FLAT: no patch can follow",
                 source=self.name,
@@ -504,24 +462,14 @@ class LogWriter:
         self._file.seek(max(size - 64, 0))
         return self._file.read(64)
 
-    def _new_serializer(self) -> PatchSerializer:
+    def _new_writer(self) -> PatchWriter:
         # After a mark, text goes on as it begins.
         size = self.place.size
         text = self.format is PatchFormat.RDF_PATCH
-        return PatchSerializer(
+        return patch_writer(
             self.format,
             self._options,
             describe=self._describe,
             continues=size > 0 and not (text and _MARK.search(self._tail(size))),
             limits=self._limits,
         )
-
-
-def _claim(file: FileIO) -> bool:
-    """Keep other writers from a log until its file is closed; return whether there is none."""
-    if fcntl is not None:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            return False
-    return True

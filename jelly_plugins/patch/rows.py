@@ -6,8 +6,10 @@ Z ends a patch. Many tools write none, and begin the next patch with its headers
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import starmap
 from typing import Any, Final
 
 from ..codec import (
@@ -22,14 +24,27 @@ from ..codec import (
 )
 from ..codec.common.options import member
 from ..codec.common.terms import WithGeneric
-from ..codec.patch.operations import END, AnyOperation, Operation, OperationKind, chain_key
+from ..codec.patch.operations import (
+    BEGIN,
+    COMMIT,
+    END,
+    AnyOperation,
+    Operation,
+    OperationKind,
+    chain_key,
+    header,
+)
 from ..codec.patch.rules import NEXT, ROW_OF, PatchRow, PatchState
-from ..codec.text.ntriples import Notation
+from ..codec.text.ntriples import Dialect, LineParser, Notation
 from ..codec.text.transcoding import CHUNK
 from ..errors import OrderError, TruncatedError
 from ..io.streams import GENERIC
 from .formats import PatchFormat, format_named
 from .model import ID, PREV
+
+#: Kinds of operations on statements, and on namespaces.
+STATEMENTS: Final = (OperationKind.ADD, OperationKind.DELETE)
+NAMESPACES: Final = (OperationKind.ADD_NAMESPACE, OperationKind.DELETE_NAMESPACE)
 
 _GENERIC: Final = describe
 #: After these only Z shows that a patch is whole: after no rows, and after headers.
@@ -48,9 +63,11 @@ class ReadSettings:
     limits: Limits = DEFAULT_LIMITS
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "format", format_named(self.format))
-        known = member(PatchStatementType, self.statement_type, "statement_type")
-        object.__setattr__(self, "statement_type", known)
+        if self.format is not None:
+            object.__setattr__(self, "format", format_named(self.format))
+        if not isinstance(self.statement_type, PatchStatementType):
+            known = member(PatchStatementType, self.statement_type, "statement_type")
+            object.__setattr__(self, "statement_type", known)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,33 +116,28 @@ class PatchOrder:
         return self.state is PatchState.PUNCTUATED_TRANSACTION
 
     def take(self, row: AnyOperation) -> bool:
-        """Take a row.
-
-        :return: whether it is a header that opens a new patch, so that the one before it ends.
-        :raises OrderError: the row is not allowed here.
-        """
+        """Take a row; return whether it is a header that opens a new patch, so that the one before
+        it ends."""
         kind = row[0]
+        opens = False
         if kind is OperationKind.HEADER:
-            return self._header(chain_key(row[1][0]))
+            key = chain_key(row[1][0])
+            opens = not self.inside_transaction and (
+                (key == ID and self._has_id) or (key in (ID, PREV) and self.has_operations)
+            )
+            if opens:
+                self._has_id = self.has_operations = False
+                self.state = PatchState.BETWEEN_MARKS
+            self._has_id = self._has_id or key == ID
         after = NEXT[self.state].get(ROW_OF.get(kind, PatchRow.PUNCTUATION))
         if after is None:
             where = "inside" if self.inside_transaction else "outside"
             raise OrderError(f"a row {kind.code} {where} a transaction")
         self.state = after
-        self.has_operations = kind is not OperationKind.END
         if kind is OperationKind.END:
-            self._has_id = False
-        return False
-
-    def _header(self, key: str) -> bool:
-        opens = not self.inside_transaction and (
-            (key == ID and self._has_id) or (key in (ID, PREV) and self.has_operations)
-        )
-        if opens:
             self._has_id = self.has_operations = False
-            self.state = PatchState.BETWEEN_MARKS
-        self._has_id = self._has_id or key == ID
-        self.state = NEXT[self.state][PatchRow.HEADER]
+        elif kind is not OperationKind.HEADER:
+            self.has_operations = True
         return opens
 
     def take_statement(self) -> None:
@@ -134,11 +146,8 @@ class PatchOrder:
         self.has_operations = True
 
     def add(self, row: AnyOperation, rows: list[AnyOperation]) -> bool:
-        """Take a row, and add it to others, after END if it opens a new patch.
-
-        :return: whether it does.
-        :raises OrderError: the row is not allowed here.
-        """
+        """Take a row, and add it to others, after END if it opens a new patch; return whether it
+        does."""
         opens = self.take(row)
         if opens:
             rows.append(END)
@@ -173,10 +182,7 @@ class RowReader:
         raise NotImplementedError
 
     def ending(self) -> Iterator[list[Operation]]:
-        """The rows at the end of the source: END, unless there were no rows after the last one.
-
-        :raises TruncatedError: the last patch is not complete, or may not be.
-        """
+        """The rows at the end of the source: END, unless there were no rows after the last one."""
         if self.order.inside_transaction:
             raise self.truncated("ends inside a transaction")
         if self.order.inside_patch:
@@ -189,20 +195,57 @@ class RowReader:
             yield [END]
 
 
-class RowWriter:
-    """What writers of rows have in common: a mark comes between patches, and after the last one
-    only where nothing else shows that it exists. A header ``id`` or ``prev`` among the operations
-    of a patch opens another one.
+class PatchWriter(ABC):
+    """Writes rows as bytes; for one thread at a time."""
 
-    :param continues: whether the output continues other output, whose last patch is complete.
+    def __init__(self, settings: WriteSettings) -> None:
+        self._describe = settings.describe
+        self._limits = settings.limits
+        self._parser = LineParser(Dialect.RDF_1_2, False, False, settings.limits, quads=True)
+
+    @property
+    @abstractmethod
+    def inside_patch(self) -> bool:
+        """Whether there were rows after the last END."""
+
+    @abstractmethod
+    def write(self, rows: Iterable[AnyOperation]) -> Iterator[bytes]:
+        """Write rows, in chunks of limited size. After END, in Jelly-Patch streams of type FRAME
+        and PUNCTUATED and in text, all bytes of the patch are there."""
+
+    @abstractmethod
+    def finish(self) -> bytes:
+        """End the stream; return the remaining bytes."""
+
+    def add(self, rows: Iterable[AnyOperation]) -> bytes:
+        """Write rows as :meth:`write` does, in one chunk."""
+        return b"".join(self.write(rows))
+
+    def add_transaction(
+        self, headers: Sequence[tuple[str, Any]], deleted: bytes, added: bytes
+    ) -> bytes:
+        """Write a patch of one transaction, whose statements are lines of N-Quads, and its end."""
+        self._parser.begin()
+        statements = (
+            Operation(kind, statement)
+            for kind, lines in ((OperationKind.DELETE, deleted), (OperationKind.ADD, added))
+            for statement in self._parser.statements(lines)
+        )
+        return self.add([*starmap(header, headers), BEGIN, *statements, COMMIT, END])
+
+
+class RowWriter(PatchWriter):
+    """What writers of RDF Patch have in common: a mark comes between patches, and after the last
+    one only where nothing else shows that it exists. A header ``id`` or ``prev`` among the
+    operations of a patch opens another one.
+
     :cvar mark: what ends a patch.
     """
 
     mark: bytes
 
     def __init__(self, settings: WriteSettings, *, continues: bool = False) -> None:
-        self._describe = settings.describe
-        self._limits = settings.limits
+        super().__init__(settings)
         self._strict = settings.strict
         self._order = PatchOrder()
         #: Whether the mark is to come before the next row.
@@ -210,23 +253,14 @@ class RowWriter:
 
     @property
     def inside_patch(self) -> bool:
-        """Whether there were rows after the last END."""
         return self._order.inside_patch
 
+    @abstractmethod
     def row(self, row: AnyOperation) -> bytes:
-        """A row's bytes.
-
-        :raises JellyError: it cannot be written.
-        """
-        raise NotImplementedError
+        """A row's bytes."""
 
     def write(self, rows: Iterable[AnyOperation]) -> Iterator[bytes]:
-        """Rows in chunks of limited size: the output may be much longer than the rows, each of
-        which has its terms in full.
-
-        :raises OrderError: a row is not allowed at its position.
-        :raises JellyError: a row cannot be written.
-        """
+        # The output may be much longer than the rows, each of which has its terms in full.
         pending: list[bytes] = []
         size = 0
         for row in rows:
@@ -254,11 +288,6 @@ class RowWriter:
         yield b"".join(pending)
 
     def finish(self) -> bytes:
-        """Mark the end of the rows.
-
-        :return: the remaining bytes.
-        :raises OrderError: END has not come after the last patch.
-        """
         if self.inside_patch:
             raise OrderError("the last patch is not ended")
         return b""

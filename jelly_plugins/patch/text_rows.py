@@ -22,7 +22,7 @@ from typing import Any, Final, NoReturn
 from ..codec import Iri, Kind, Literal
 from ..codec.common import positions
 from ..codec.common.limits import over
-from ..codec.common.terms import XSD_STRING, build, parts_of
+from ..codec.common.terms import XSD_STRING, parts_of
 from ..codec.patch.operations import (
     ENDS,
     AnyOperation,
@@ -55,7 +55,7 @@ from ..errors import (
     TextError,
     TruncatedError,
 )
-from .rows import WRITE, ReadSettings, RowReader, RowWriter, WriteSettings
+from .rows import NAMESPACES, STATEMENTS, WRITE, ReadSettings, RowReader, RowWriter, WriteSettings
 
 #: What Apache Jena calls the default graph where it must have a name. The writer needs that only
 #: for a namespace that is deleted with its IRI, because a single term after its name is its graph.
@@ -110,8 +110,6 @@ _REST_OF_LINE: Final = re.compile(SPACE + END_OF_LINE)
 _CACHE_ENTRIES: Final = 1 << 16
 _CACHED_CHARACTERS: Final = 1 << 10
 _PLAIN_KEY: Final = re.compile(r"[A-Za-z][A-Za-z0-9_\-]*+")
-_STATEMENTS: Final = (OperationKind.ADD, OperationKind.DELETE)
-_NAMESPACES: Final = (OperationKind.ADD_NAMESPACE, OperationKind.DELETE_NAMESPACE)
 
 #: What the parts of terms are called in errors, and which of them a literal may lack.
 _PARTS: Final = {
@@ -153,8 +151,6 @@ class PatchTextReader(RowReader, LineReader):
 
         :param text: UTF-8, whole or in chunks.
         :param growing: whether a last line without a line end is not complete, and is left out.
-        :raises TextError: with the line, after the rows before it.
-        :raises JellyError: the text is beyond the limits, or a term cannot be held.
         """
         size = 0
         for data in self.chunks(text, growing=growing):
@@ -166,6 +162,9 @@ class PatchTextReader(RowReader, LineReader):
                 self._read(rows)
             except JellyError as error:
                 found = self._of_end(error, data)
+            except ValueError as error:
+                found = TermError(str(error))
+                found.__cause__ = error
             size += len(data)
             if self._complete is not None:
                 self.complete_bytes = size - len(self._text[self._complete :].encode())
@@ -230,11 +229,14 @@ class PatchTextReader(RowReader, LineReader):
                 self._reject(_NO_ROW, start)
             value: Any = None
             if kind is OperationKind.HEADER:
-                value = self._header()
-            elif kind is OperationKind.ADD or kind is OperationKind.DELETE:
+                key = self._name(_WORD)
+                if key is None:
+                    self._reject("a header has no key")
+                value = Header(key, self._term(positions.OBJECT))
+            elif kind in STATEMENTS:
                 terms = tuple(self._term(position) for position in range(3))
                 value = self._statement(terms, self._graph())
-            elif kind in (OperationKind.ADD_NAMESPACE, OperationKind.DELETE_NAMESPACE):
+            elif kind in NAMESPACES:
                 value = self._namespace(kind)
             # rdflib leaves the dot of a header out.
             is_open = _REST_OF_LINE.match(self._text, self._pos) is not None
@@ -254,20 +256,12 @@ class PatchTextReader(RowReader, LineReader):
         if row.kind in ENDS and not (after_transaction and row.kind is OperationKind.END):
             self._complete = self._pos
 
-    def _header(self) -> Header:
-        quoted = self._take(_STRING)
-        found = quoted or self._take(_SINGLE_QUOTED) or self._take(_WORD)
-        if found is None:
-            self._reject("a header has no key")
-        key = self._unescape(quoted) if quoted else found[1]
-        return Header(key, self._term(positions.OBJECT))
-
     def _statement(self, terms: tuple[Any, ...], graph: Any) -> Any:
         if self._quads:
             terms += (self._factory.default_graph if graph is None else graph,)
         elif graph is not None:
             self._reject("a statement has a graph in a patch of triples")
-        return build(self._make, terms)
+        return self._make(terms)
 
     def _graph(self) -> Any:
         """The graph's name, None where there is none or one of the default graph."""
@@ -283,9 +277,7 @@ class PatchTextReader(RowReader, LineReader):
 
     def _namespace(self, kind: OperationKind) -> Namespace:
         """A name, then its IRI and its graph, of which a row PD may have none or only the graph."""
-        quoted = self._take(_STRING)
-        found = quoted or self._take(_SINGLE_QUOTED) or self._take(_NAME)
-        name = self._unescape(quoted) if quoted else (found[1] or "" if found else "")
+        name = self._name(_NAME) or ""
         start = self._pos
         named = self._take(_ONLY_IRI)
         iri = None if named is None else self._node(named[1], named.start())
@@ -293,7 +285,7 @@ class PatchTextReader(RowReader, LineReader):
             # Apache Jena writes a string.
             text = self._take(_STRING) if iri is None else None
             if text is not None:
-                iri = build(self._factory.iri, self._unescape(text))
+                iri = self._factory.iri(self._unescape(text))
             elif iri is None:
                 self._reject("a namespace is an IRI")
         elif self._at("."):
@@ -305,6 +297,14 @@ class PatchTextReader(RowReader, LineReader):
         if self._quads and graph is None:
             graph = self._factory.default_graph
         return Namespace(name, iri, graph)
+
+    def _name(self, bare: re.Pattern[str]) -> str | None:
+        """A key or name, in quotes or bare; None if there is none."""
+        quoted = self._take(_STRING)
+        if quoted is not None:
+            return self._unescape(quoted)
+        found = self._take(_SINGLE_QUOTED) or self._take(bare)
+        return None if found is None else found[1]
 
     def _end_row(self) -> None:
         if not self._at("."):
@@ -351,7 +351,7 @@ class PatchTextReader(RowReader, LineReader):
         if not self._at(closing):
             self._reject(f"the quoted triple does not end here with {closing}")
         self._pos += len(closing)
-        return build(self._factory.quoted_triple, *terms)
+        return self._factory.quoted_triple(*terms)
 
     def _check(self, position: int, kind: Kind, pos: int) -> None:
         """Reject a kind of term that is not allowed in its position."""
@@ -365,9 +365,9 @@ class PatchTextReader(RowReader, LineReader):
             raw = text[1:-1] if text.startswith("<") else text
             value = self.unescape(raw, self._text, pos)
             if raw.startswith("_:"):
-                term = build(self._factory.blank_node, value[2:])
+                term = self._factory.blank_node(value[2:])
             else:
-                term = build(self._factory.iri, value)
+                term = self._factory.iri(value)
             if len(text) <= _CACHED_CHARACTERS:
                 if len(self._nodes) >= _CACHE_ENTRIES:
                     self._nodes.clear()
@@ -380,7 +380,7 @@ class PatchTextReader(RowReader, LineReader):
             datatype = self.unescape(datatype, self._text, pos)
         if datatype == XSD_STRING:
             datatype = None
-        return build(self._factory.literal, lex, langtag, datatype)
+        return self._factory.literal(lex, langtag, datatype)
 
     # Position
 
@@ -431,14 +431,14 @@ class PatchTextWriter(RowWriter):
         """A row's line."""
         kind, value = row
         parts: list[str] = []
-        if kind in _STATEMENTS:
+        if kind in STATEMENTS:
             parts = [self._text(term) for term in parts_of(value, (3, 4), "a statement")]
             if not all(parts[:3]):
                 raise StatementError("the default graph may only be the graph of a statement")
             if not parts[-1]:
                 # The default graph.
                 parts.pop()
-        elif kind in _NAMESPACES:
+        elif kind in NAMESPACES:
             parts = self._namespace(kind, value)
         elif kind is OperationKind.HEADER:
             key, term = parts_of(value, (2,), "a header")
@@ -512,9 +512,6 @@ class PatchTextWriter(RowWriter):
 
 
 def _check_string(value: Any, what: str) -> None:
-    """Reject a part of a row that is not a string.
-
-    :raises TermError: it is not.
-    """
+    """Reject a part of a row that is not a string."""
     if not isinstance(value, str):
         raise TermError(f"{what} is not a string: {value!r}")

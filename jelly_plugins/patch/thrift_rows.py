@@ -16,30 +16,45 @@ from ..codec.common.positions import GRAPH, OBJECT, PREDICATE, SUBJECT
 from ..codec.common.terms import build, parts_of
 from ..codec.patch.operations import ABORT, BEGIN, COMMIT, END, ENDS
 from ..errors import JellyError, StatementError, TruncatedError, WireError
-from ..jena import messages
-from ..jena.messages import Schema
 from ..jena.names import JenaFormat
-from ..jena.streams import batches
-from ..jena.terms import Message, TermReader, TermWriter
-from .rows import WRITE, ReadSettings, RowReader, RowWriter, WriteSettings
+from ..jena.streams import I32, STRUCT, TEXT, Member, Message, TermReader, batches
+from ..jena.streams import RowWriter as JenaWriter
+from .rows import STATEMENTS, WRITE, ReadSettings, RowReader, RowWriter, WriteSettings
 
-_STATEMENTS: Final = (OperationKind.ADD, OperationKind.DELETE)
 #: Rows of transactions, by their number: TX, TC, TA, and Z; and their place in a row.
 _TRANSACTIONS: Final = (BEGIN, COMMIT, ABORT, END)
 _TRANSACTION_PLACE: Final = 6
 #: The other rows by their place: kind, message, and for each member the position of a term, or None
 #: for a string.
 _TERMS: Final = (SUBJECT, PREDICATE, OBJECT, GRAPH)
-_ROWS: Final[dict[int, tuple[OperationKind, Schema, tuple[int | None, ...]]]] = {
-    1: (OperationKind.HEADER, messages.PATCH_HEADER, (None, OBJECT)),
-    2: (OperationKind.ADD, messages.PATCH_ADD, _TERMS),
-    3: (OperationKind.DELETE, messages.PATCH_DELETE, _TERMS),
-    4: (OperationKind.ADD_NAMESPACE, messages.PATCH_ADD_PREFIX, (GRAPH, None, None)),
-    5: (OperationKind.DELETE_NAMESPACE, messages.PATCH_DELETE_PREFIX, (GRAPH, None)),
+_STATEMENT: Final = (
+    *(Member(name, STRUCT, at, 0) for at, name in enumerate("spo", 1)),
+    Member("g", STRUCT, 4, 0, required=False),
+)
+_PREFIX: Final = (
+    Member("graphNode", STRUCT, 1, 0, required=False),
+    Member("prefix", TEXT, 2, 0),
+)
+_HEADER: Final = (Member("name", TEXT, 1, 0), Member("value", STRUCT, 2, 0))
+_ROWS: Final[dict[int, tuple[OperationKind, Message, tuple[int | None, ...]]]] = {
+    1: (OperationKind.HEADER, Message("Patch_Header", *_HEADER), (None, OBJECT)),
+    2: (OperationKind.ADD, Message("Patch_Data_Add", *_STATEMENT), _TERMS),
+    3: (OperationKind.DELETE, Message("Patch_Data_Del", *_STATEMENT), _TERMS),
+    4: (
+        OperationKind.ADD_NAMESPACE,
+        Message("Patch_Prefix_Add", *_PREFIX, Member("iriStr", TEXT, 3, 0)),
+        (GRAPH, None, None),
+    ),
+    5: (OperationKind.DELETE_NAMESPACE, Message("Patch_Prefix_Del", *_PREFIX), (GRAPH, None)),
 }
-_PLACES: Final = {kind: (place, schema) for place, (kind, schema, _) in _ROWS.items()}
-_MESSAGES: Final = {place: Message(schema) for place, (_, schema, _) in _ROWS.items()}
-_ROW: Final = Message(messages.PATCH_ROW)
+_PLACES: Final = {kind: (place, message) for place, (kind, message, _) in _ROWS.items()}
+_NAMES: Final = ("header", "dataAdd", "dataDel", "prefixAdd", "prefixDel")
+_ROW: Final = Message(
+    "RDF_Patch_Row",
+    *(Member(name, STRUCT, at, 0) for at, name in enumerate(_NAMES, 1)),
+    Member("txn", I32, _TRANSACTION_PLACE, 0),
+    union=True,
+)
 
 
 class PatchRowReader(RowReader, TermReader):
@@ -69,7 +84,6 @@ class PatchRowReader(RowReader, TermReader):
         """Read rows, those of each chunk together.
 
         :param growing: whether a last row that is not complete is left out.
-        :raises JellyError: with the row, after the rows before it.
         """
         self._growing = growing
         for rows in batches(chunks, self._decode, self.end):
@@ -106,8 +120,7 @@ class PatchRowReader(RowReader, TermReader):
                 raise WireError(f"{number} is not a row of a transaction")
             self.order.add(_TRANSACTIONS[number], batch)
             return
-        kind, _, members = _ROWS[place]
-        message = _MESSAGES[place]
+        kind, message, members = _ROWS[place]
         values: list[Any] = [None] * len(members)
         wire.begin()
         while at := wire.field(message):
@@ -118,7 +131,7 @@ class PatchRowReader(RowReader, TermReader):
                 values[at - 1] = self.term(self._allowed[position])
         wire.field(_ROW)
         row = Operation(kind, self._value(kind, values))
-        if kind in _STATEMENTS:
+        if kind in STATEMENTS:
             self.order.take_statement()
             batch.append(row)
         else:
@@ -128,7 +141,7 @@ class PatchRowReader(RowReader, TermReader):
         """The value of a row, of those of its members."""
         if kind is OperationKind.HEADER:
             return Header(*values)
-        if kind in _STATEMENTS:
+        if kind in STATEMENTS:
             graph = self._graph(values[3], "a statement")
             if not self._quads:
                 return build(self.factory.triple, tuple(values[:3]))
@@ -161,7 +174,7 @@ class PatchRowWriter(RowWriter):
 
     def __init__(self, settings: WriteSettings = WRITE, *, continues: bool = False) -> None:
         super().__init__(settings, continues=continues)
-        self._rows = TermWriter(JenaFormat.THRIFT, settings.describe, limits=settings.limits)
+        self._rows = JenaWriter(JenaFormat.THRIFT, settings.describe, limits=settings.limits)
 
     def row(self, row: AnyOperation) -> bytes:
         """A row's bytes."""
@@ -171,10 +184,10 @@ class PatchRowWriter(RowWriter):
         graph_at = 0
         if kind is OperationKind.HEADER:
             key, term = parts_of(value, (2,), "a header")
-            members = [(1, rows.string(key, "a header's key")), (2, rows.encoded(term))]
-        elif kind in _STATEMENTS:
+            members = [(1, rows.string(key, "a header's key")), (2, rows.term(term))]
+        elif kind in STATEMENTS:
             terms = parts_of(value, (3, 4), "a statement")
-            members = [(place, rows.encoded(term)) for place, term in enumerate(terms[:3], 1)]
+            members = [(place, rows.term(term)) for place, term in enumerate(terms[:3], 1)]
             graph, graph_at = (*terms, DEFAULT_GRAPH)[3], 3
         elif kind in _PLACES:
             name, iri, graph = parts_of(value, (3,), "a namespace")
@@ -187,9 +200,8 @@ class PatchRowWriter(RowWriter):
                 members.append((3, rows.string(self._describe(iri)[1], "an IRI")))
         else:
             number = next(n for n, each in enumerate(_TRANSACTIONS) if each.kind is kind)
-            return rows.row_of(messages.PATCH_ROW, _TRANSACTION_PLACE, number)
+            return rows.row_of(_ROW, (_TRANSACTION_PLACE, number))
         if self._describe(graph)[0] != Kind.DEFAULT_GRAPH:
-            members.insert(graph_at, (graph_at + 1, rows.encoded(graph)))
-        place, schema = _PLACES[kind]
-        struct = rows.struct(schema, members)
-        return rows.row_of(messages.PATCH_ROW, place, struct)
+            members.insert(graph_at, (graph_at + 1, rows.term(graph)))
+        place, message = _PLACES[kind]
+        return rows.row_of(_ROW, (place, rows.struct(message, members)))

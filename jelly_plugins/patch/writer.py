@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain, islice, starmap
+from itertools import chain, islice
 from typing import Any, Final, TypedDict, Unpack
 
 from ..codec import (
@@ -29,13 +29,13 @@ from ..codec import describe as describe_generic
 from ..codec.common import positions
 from ..codec.common.limits import NESTING_CEILING
 from ..codec.common.terms import parts_of, terms_of
-from ..codec.patch.operations import BEGIN, COMMIT, END, header
-from ..codec.text.ntriples import Dialect, LineParser, Notation
+from ..codec.patch.operations import END
+from ..codec.text.ntriples import Notation
 from ..errors import LimitError, StatementError
 from ..io.sinks import Counted, Destination, open_output
 from .formats import PatchFormat, format_named, format_of
 from .model import Patch, check_patches
-from .rows import RowWriter, WriteSettings
+from .rows import NAMESPACES, STATEMENTS, PatchWriter, WriteSettings
 from .text_rows import PatchTextWriter
 from .thrift_rows import PatchRowWriter
 
@@ -43,10 +43,6 @@ from .thrift_rows import PatchRowWriter
 LOOK_AHEAD: Final = 1000
 #: Rows that are handed to a serializer at once.
 BATCH: Final = 1024
-
-#: In the order in which a transaction of lines has them.
-_STATEMENTS: Final = (OperationKind.DELETE, OperationKind.ADD)
-_NAMESPACES: Final = (OperationKind.ADD_NAMESPACE, OperationKind.DELETE_NAMESPACE)
 
 
 class WriteOptions(TypedDict, total=False):
@@ -70,17 +66,17 @@ class WriteOptions(TypedDict, total=False):
     limits: Limits
 
 
-class JellyWriter:
-    """Writes the rows of a Jelly-Patch stream; the interface is that of
-    :class:`~jelly_plugins.patch.rows.RowWriter`.
+class JellyWriter(PatchWriter):
+    """Writes a Jelly-Patch stream. In one of quads a triple is written as a quad in the default
+    graph; in one of triples a quad in the default graph is written as a triple, and any other is
+    rejected."""
 
-    :ivar takes_quads: whether it is a stream of quads.
-    """
-
-    def __init__(self, options: PatchOptions, settings: WriteSettings, *, continues: bool) -> None:
-        self.takes_quads = options.statement_type is PatchStatementType.QUADS
-        self._describe = settings.describe
-        self.encoder = PatchEncoder(
+    def __init__(
+        self, options: PatchOptions, settings: WriteSettings, *, continues: bool = False
+    ) -> None:
+        super().__init__(settings)
+        self._takes_quads = options.statement_type is PatchStatementType.QUADS
+        self._encoder = PatchEncoder(
             options,
             settings.describe,
             frame_rows=settings.frame_rows,
@@ -91,27 +87,37 @@ class JellyWriter:
 
     @property
     def inside_patch(self) -> bool:
-        inside: bool = self.encoder.inside_patch
+        inside: bool = self._encoder.inside_patch
         return inside
 
     def write(self, rows: Iterable[AnyOperation]) -> Iterator[bytes]:
-        yield from map(delimit, self.encoder.add(map(self._fitting, rows)))
+        yield from map(delimit, self._encoder.add(map(self._fitting, rows)))
+
+    def add_transaction(
+        self, headers: Sequence[tuple[str, Any]], deleted: bytes, added: bytes
+    ) -> bytes:
+        if not self._takes_quads:
+            return super().add_transaction(headers, deleted, added)
+        self._parser.begin()
+        return b"".join(
+            map(delimit, self._encoder.add_patch(headers, deleted, added, self._parser))
+        )
 
     def finish(self) -> bytes:
-        return b"".join(map(delimit, self.encoder.finish()))
+        return b"".join(map(delimit, self._encoder.finish()))
 
     def _fitting(self, row: AnyOperation) -> AnyOperation:
         """A row that fits the type of statements."""
         kind, value = row
-        quads = self.takes_quads
-        if kind in _STATEMENTS:
+        quads = self._takes_quads
+        if kind in STATEMENTS:
             terms = terms_of(value)
             if quads and len(terms) == 3:
                 return Operation(kind, (*terms, DEFAULT_GRAPH))
             if not quads and len(terms) == 4:
                 self._check_default(terms[3])
                 return Operation(kind, terms[:3])
-        elif kind in _NAMESPACES and (value[2] is None) is quads:
+        elif kind in NAMESPACES and (value[2] is None) is quads:
             if quads:
                 return Operation(kind, Namespace(value[0], value[1], DEFAULT_GRAPH))
             self._check_default(value[2])
@@ -123,88 +129,28 @@ class JellyWriter:
             raise StatementError("a graph is named in a stream of triples")
 
 
-class PatchSerializer:
-    """Encodes rows to bytes, for callers that write them themselves; for one thread at a time.
+def patch_writer(
+    format: PatchFormat | str = PatchFormat.JELLY_PATCH,  # noqa: A002
+    options: PatchOptions | None = None,
+    *,
+    continues: bool = False,
+    **settings: Unpack[WriteOptions],
+) -> PatchWriter:
+    """Make the writer of a format, for callers that write the bytes themselves.
 
-    In a stream of quads a triple is written as a quad in the default graph; in a stream of triples
-    a quad in the default graph is written as a triple, and any other is rejected.
-
-    :param format: of the output.
     :param options: of a Jelly-Patch stream; text has none.
     :param continues: whether the bytes continue others of the same format and options, whose last
         patch is complete.
-    :param settings: see :class:`WriteOptions`.
 
-    >>> PatchSerializer(PatchFormat.RDF_PATCH).add([Operation(OperationKind.BEGIN)])
-    b'TX .\\n'
+    >>> patch_writer(PatchFormat.RDF_PATCH).add([Operation(OperationKind.BEGIN)])
+    b'TX .\n'
     """
-
-    def __init__(
-        self,
-        format: PatchFormat | str = PatchFormat.JELLY_PATCH,  # noqa: A002
-        options: PatchOptions | None = None,
-        *,
-        continues: bool = False,
-        **settings: Unpack[WriteOptions],
-    ) -> None:
-        written = format_named(format)
-        known = WriteSettings(**settings)
-        self._parser = LineParser(Dialect.RDF_1_2, False, False, known.limits, quads=True)
-        self._writer: JellyWriter | RowWriter
-        if written is PatchFormat.JELLY_PATCH:
-            self._writer = JellyWriter(options or PatchOptions(), known, continues=continues)
-        else:
-            writer = PatchTextWriter if written is PatchFormat.RDF_PATCH else PatchRowWriter
-            self._writer = writer(known, continues=continues)
-
-    @property
-    def inside_patch(self) -> bool:
-        """Whether there were rows after the last END."""
-        return self._writer.inside_patch
-
-    def add(self, rows: Iterable[AnyOperation]) -> bytes:
-        """Write rows. After END, in Jelly-Patch streams of type FRAME and PUNCTUATED and in text,
-        all bytes of the patch were returned.
-
-        :return: what is ready to be written.
-        :raises JellyError: a row cannot be written.
-        """
-        return b"".join(self._writer.write(rows))
-
-    def chunks(self, rows: Iterable[AnyOperation]) -> Iterator[bytes]:
-        """Write rows as :meth:`add` does, in chunks of limited size."""
-        return self._writer.write(rows)
-
-    def add_transaction(
-        self, headers: Sequence[tuple[str, Any]], deleted: bytes, added: bytes
-    ) -> bytes:
-        """Write a patch of one transaction, and its end.
-
-        :param headers: keys and values.
-        :param deleted: whole lines of N-Quads; likewise ``added``.
-        :return: all bytes of the patch, as :meth:`add` returns them.
-        :raises TextError: with the line.
-        :raises JellyError: a statement cannot be written.
-        """
-        parser, writer = self._parser, self._writer
-        parser.begin()
-        if isinstance(writer, JellyWriter) and writer.takes_quads:
-            frames = writer.encoder.add_patch(headers, deleted, added, parser)
-            return b"".join(map(delimit, frames))
-        statements = (
-            Operation(kind, statement)
-            for kind, lines in zip(_STATEMENTS, (deleted, added), strict=True)
-            for statement in parser.statements(lines)
-        )
-        return self.add([*starmap(header, headers), BEGIN, *statements, COMMIT, END])
-
-    def finish(self) -> bytes:
-        """End the stream.
-
-        :return: the remaining bytes.
-        :raises OrderError: the last patch is not ended.
-        """
-        return self._writer.finish()
+    known = WriteSettings(**settings)
+    written = format_named(format)
+    if written is PatchFormat.JELLY_PATCH:
+        return JellyWriter(options or PatchOptions(), known, continues=continues)
+    writer = PatchTextWriter if written is PatchFormat.RDF_PATCH else PatchRowWriter
+    return writer(known, continues=continues)
 
 
 def infer_options(
@@ -224,7 +170,7 @@ def infer_options(
     # Generic terms of these types, in these positions, need nothing.
     plain: set[tuple[int, type]] = set()
     for kind, value in rows:
-        if kind in _STATEMENTS:
+        if kind in STATEMENTS:
             terms = parts_of(value, (3, 4), "a statement")
             triples = triples is not False and len(terms) == 3
             for position, term in enumerate(terms):
@@ -233,7 +179,7 @@ def infer_options(
                     needs |= found
                     if describe is describe_generic and not found:
                         plain.add((position, type(term)))
-        elif kind in _NAMESPACES:
+        elif kind in NAMESPACES:
             triples = triples is not False and value[2] is None
         elif kind is OperationKind.HEADER and describe(value[1])[0] == Kind.TRIPLE:
             needs.add("rdf_star")
@@ -282,14 +228,14 @@ def write_rows(
     iterator = iter(rows)
     if options is None and format is PatchFormat.JELLY_PATCH:
         options, iterator = inferred(iterator, settings.get("describe", describe))
-    serializer = PatchSerializer(format, options, **settings)
+    writer = patch_writer(format, options, **settings)
     count = 0
     with open_output(dst) as out:
         while batch := list(islice(iterator, BATCH)):
             count += len(batch)
-            for chunk in serializer.chunks(batch):
+            for chunk in writer.write(batch):
                 out.write(chunk)
-        out.write(serializer.finish())
+        out.write(writer.finish())
     return count
 
 

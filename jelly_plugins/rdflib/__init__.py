@@ -41,13 +41,13 @@ try:
 except ImportError as error:
     raise MissingExtraError.of("rdflib is not installed", "rdflib") from error
 
-from .plugin.registration import register, register_suffixes
+from .registration import register, register_suffixes
 
 if TYPE_CHECKING:
     from .patches.record import GraphRecorder, record
     from .patches.replay import positions, replay, set_position
-    from .plugin.load import load
-    from .plugin.streams import (
+    from .reading import load
+    from .streams import (
         StreamSettings,
         read_graphs,
         read_quads,
@@ -78,5 +78,5 @@ __all__ = [
 
 if not TYPE_CHECKING:
     __getattr__, __dir__ = lazy.attributes(
-        __name__, __all__, ("plugin.load", "plugin.streams", "patches.record", "patches.replay")
+        __name__, __all__, ("reading", "streams", "patches.record", "patches.replay")
     )

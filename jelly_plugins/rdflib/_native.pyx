@@ -8,9 +8,10 @@ For maintainers:
 1. The fast paths require exactly the classes that this module knows: the exact type, the offsets of
    its slots, and functions that were not replaced. rdflib's own constructors make all other terms.
    ``terms`` and ``memory`` compare the results with rdflib's before they use this module.
-2. The garbage collector does not track terms and tuples of terms, although rdflib's classes are
-   tracked by default: they hold strings and numbers, which cannot be part of a cycle. Millions of
-   tracked objects would slow down each collection of the user's program.
+2. The garbage collector does not track terms, tuples of terms and most dictionaries of an index,
+   although rdflib's classes are tracked by default: they hold strings and numbers, which cannot be
+   part of a cycle. Millions of tracked objects would slow down each collection of the user's
+   program.
 """
 
 cimport cython

@@ -7,14 +7,14 @@ from typing import Final
 from rdflib.graph import Dataset, Graph
 
 from ..backends import Backend, BlankNodes
-from .plugin.dump import dump
-from .plugin.load import load
+from .reading import load
 from .terms import RdflibFactory, describe
+from .writing import dump
 
 
 class RdflibBackend:
     """rdflib's terms, graphs and datasets; see :class:`~jelly_plugins.backends.Backend`,
-    :func:`~jelly_plugins.rdflib.load` and :func:`~jelly_plugins.rdflib.plugin.dump.dump`."""
+    :func:`~jelly_plugins.rdflib.load` and :func:`~jelly_plugins.rdflib.writing.dump`."""
 
     name: Final = "rdflib"
     describe = staticmethod(describe)

@@ -10,10 +10,9 @@ from rdflib.term import BNode
 
 from ..backends import get_backend
 from ..errors import TermError
-from ..io.names import check_jelly_name
-from ..io.sinks import Destination
+from ..io.sinks import Destination, check_jelly_name
 from ..io.sources import Source
-from ..patch.replay.target import lock_of
+from ..patch.replay.settings import lock_of
 from .memory import overridden
 from .namespaces import DeclaredNamespaces
 
@@ -57,7 +56,7 @@ def graph_name(graph: Graph) -> Any:
 
 def load(graph: Graph, src: Source, *, whole: bool, **settings: Any) -> int:
     """Read a source into the store, or, unless ``whole``, triples into the one graph; see
-    ``load.load`` for the settings."""
+    ``reading.load`` for the settings."""
     namespaces = DeclaredNamespaces()
     try:
         count: int = get_backend("oxigraph").load(
@@ -79,7 +78,7 @@ def load(graph: Graph, src: Source, *, whole: bool, **settings: Any) -> int:
 
 
 def dump(graph: Graph, dst: Destination, **settings: Any) -> int:
-    """Write all of a Dataset's store, or the one graph as triples. See ``dump.dump``."""
+    """Write all of a Dataset's store, or the one graph as triples. See ``writing.dump``."""
     name = None if isinstance(graph, Dataset) else graph_name(graph)
     if "format" not in settings:
         check_jelly_name(dst)

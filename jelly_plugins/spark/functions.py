@@ -25,7 +25,7 @@ from ..arrow import QUADS, record_batch
 from ..codec import Encoder, FrameSplitter, StreamOptions
 from ..codec.common.positions import POSITIONS
 from ..errors import JellyError, LimitError, OptionsError, StatementError
-from ..formats.reading import ChunkFile
+from ..io.chunks import ChunkFile
 from ..io.sources import Input
 from ..patch.columns import PatchColumnReader
 from .datasource.decoding import decode_frames

@@ -7,7 +7,7 @@ from importlib import import_module
 from typing import Any, Final, Self
 
 from ..codec.common.detection import StreamKind, kind_of
-from ..io.sinks import ending_of
+from ..io.sources import ending_of
 from ..jena.names import JenaFormat, detect
 
 

@@ -14,18 +14,15 @@ from typing import Any, Final
 
 from ..codec import Describe, Limits, TermFactory
 from ..errors import JellyError, StatementError, TermError, TruncatedError
-from ..jena import messages
 from ..jena.names import JenaFormat
-from ..jena.streams import batches
-from ..jena.terms import Message, TermReader, TermWriter
+from ..jena.streams import LIST, TEXT, Member, Message, RowWriter, TermReader, batches
 from .terms import check_count
 
-_VARIABLES: Final = Message(messages.VARIABLES)
-_VARIABLE: Final = Message(messages.VARIABLE)
-_RESULT: Final = Message(messages.RESULT)
-
-#: The place of an undefined term among the members of a term.
-_UNDEFINED: Final = 7
+#: The first row.
+_VARIABLES: Final = Message("RDF_VarTuple", Member("vars", LIST, 1, 1))
+_VARIABLE: Final = Message("RDF_VAR", Member("name", TEXT, 1, 1))
+#: Any other row. Without variables it has no list, as Apache Jena writes it.
+_RESULT: Final = Message("RDF_DataTuple", Member("row", LIST, 1, 1, required=False))
 
 #: In results any kind of term may be in any column.
 _OBJECT: Final = 2
@@ -55,21 +52,19 @@ class RowsFormat:
         limits: Limits,
     ) -> Iterator[bytes]:
         """Write results, row by row."""
-        writer = TermWriter(self._encoding, describe, limits=limits)
+        writer = RowWriter(self._encoding, describe, limits=limits, solutions=True)
         check_count(len(variables), limits)
         if len(set(variables)) < len(variables):
             raise TermError("two variables have the same name")
         names = [writer.string(name, "a variable's name") for name in variables]
         try:
-            members = [writer.struct(messages.VARIABLE, [(1, name)]) for name in names]
-            yield writer.row_of(messages.VARIABLES, 1, members)
-            undefined = writer.struct(messages.UNDEFINED, [])
-            unbound = writer.struct(messages.TERM, [(_UNDEFINED, undefined)])
+            members = [writer.struct(_VARIABLE, [(1, name)]) for name in names]
+            yield writer.row_of(_VARIABLES, (1, members))
             for solution in solutions:
                 if len(solution) != len(variables):
                     raise StatementError(f"{len(solution)} terms for {len(variables)} variables")
-                row = [unbound if term is None else writer.encoded(term) for term in solution]
-                yield writer.whole_row(writer.struct(messages.RESULT, [(1, row)] if row else []))
+                row = [writer.term(term) for term in solution]
+                yield writer.row_of(_RESULT, *([(1, row)] if row else []))
         except JellyError as error:
             error.locate(row=writer.row)
             raise
@@ -85,7 +80,7 @@ class _RowDecoder(TermReader):
 
     def __init__(self, format: JenaFormat, factory: TermFactory[Any], limits: Limits) -> None:  # noqa: A002
         super().__init__(factory, format, limits=limits)
-        self.optional = True
+        self.solutions = True
         #: Number of variables; None before the row of variables.
         self._width: int | None = None
 

@@ -6,240 +6,249 @@ skipped.
 
 from __future__ import annotations
 
+import codecs
 import json
 import re
-from collections.abc import Iterable, Iterator
-from itertools import chain
+from collections.abc import Iterator
 from typing import Any, Final
 
 from ..codec import Limits
 from ..codec.common.limits import over
-from ..errors import JellyError, LimitError, TextError
-from ..formats.depth import DEPTH, too_deep
-from ..io.sources import without_mark
-from ..lazy import library
+from ..errors import TextError
+from ..formats.reading import too_deep
 from .terms import Row, TextFormat, check_count
 
-#: Text whose escapes are whole, and whose surrogates come in pairs.
-_WHOLE: Final = re.compile(
-    rb"(?:[^\\]++|\\[^u]|\\u(?![dD][89a-fA-F])[0-9a-fA-F]{4}"
-    rb"|\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2})*+",
-    re.DOTALL,
-)
-#: Bytes of a string or number from which on text is gathered.
-_LONG: Final = 1 << 16
-#: Bytes of the longest escape, a pair of surrogates.
+_SPACE: Final = re.compile(r"[ \t\r\n]*+")
+#: Characters before the end in which an error may be due to text that is still to come: an escape
+#: of a pair of surrogates is the longest.
 _ESCAPE: Final = 12
 #: Bytes that an empty solution before the head takes in memory.
 _HELD_BYTES: Final = 64
-#: Levels that objects and arrays in a solution may have: more than terms need.
-_SOLUTION_DEPTH: Final = 256
 
-# The parser makes decimal numbers.
-_dumps: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), default=float).encode
+_dumps: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 
-def _rows(chunks: Iterator[bytes], limits: Limits) -> Iterator[Row]:
-    """Read the rows; solutions before the head are held, up to ``string_bytes`` of memory."""
-    ijson = library("ijson", "SPARQL JSON", "results")
-    try:
-        yield from _Document(ijson, chunks, limits).rows()
-    except JellyError:
-        raise
-    except SystemError:
-        raise LimitError("a number has more digits than Python reads") from None
-    except (ijson.JSONError, ValueError, ArithmeticError) as error:
-        # The parser's message has the place on lines of its own.
-        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise TextError(f"the text is not JSON: {reason[:200]}") from None
+def _object(members: list[tuple[str, Any]]) -> dict[str, Any]:
+    made = dict(members)
+    if len(made) < len(members):
+        raise TextError("an object has two members of the same name")
+    return made
 
 
-class _Document:
-    """Reads a document from the parser's events; only the objects of solutions are made."""
+def _constant(name: str) -> None:
+    raise TextError(f"the text is not JSON: {name}")
 
-    def __init__(self, ijson: Any, chunks: Iterator[bytes], limits: Limits) -> None:
+
+# Numbers are not used, and Python does not read integers of many digits.
+_DECODER: Final = json.JSONDecoder(
+    object_pairs_hook=_object, parse_int=float, parse_constant=_constant
+)
+
+
+class _Text:
+    """JSON in chunks: objects and arrays are entered, and any other value is read at once."""
+
+    def __init__(self, chunks: Iterator[bytes], limits: Limits) -> None:
+        self._chunks = chunks
         self._limits = limits
-        self._events = self._parsed(ijson, chunks)
-        #: Bytes that were parsed since a part was read that need not be held.
-        self._unused = 0
-        self._names: list[str] | None = None
-        self._boolean: bool | None = None
-        #: Solutions that came before the head, as text; None before there are solutions.
-        self._early: list[str] | None = None
+        self._decoder = codecs.getincrementaldecoder("utf-8-sig")()
+        self._text = ""
+        self._pos = 0
+        self._ended = False
 
-    def _parsed(self, ijson: Any, chunks: Iterator[bytes]) -> Iterator[tuple[str, Any]]:
-        events = ijson.sendable_list()
-        parser = ijson.basic_parse_coro(events)
-        held: list[bytes] = []
-        #: Bytes of ``held``, and those that were parsed since the last event.
-        size = parsed = 0
-        for chunk in chain(_without_halves(without_mark(chunks)), (b"",)):
-            self._check_size(self._unused, "the length of a string or solution")
-            self._unused += len(chunk)
-            held.append(chunk)
-            size += len(chunk)
-            # The parser reads a string or number that goes on from its start again.
-            if chunk and size + parsed > _LONG and size < parsed:
-                continue
-            # An empty text would be the end for it.
-            if text := b"".join(held):
-                parser.send(text)
-            parsed = 0 if events else parsed + size
-            held.clear()
-            size = 0
-            yield from events
-            events.clear()
-        parser.close()
-
-    def _check_size(self, size: int, what: str) -> None:
-        if size > self._limits.string_bytes:
-            raise over(self._limits, "string_bytes", size, what)
-
-    def rows(self) -> Iterator[Row]:
-        seen = set()
-        for member in self._members("the document", "head", "results", "boolean"):
-            seen.add(member)
-            if member == "head":
-                self._read_head()
-                if self._names is not None and self._early is not None:
-                    yield None, self._names
-                    for text in self._early:
-                        yield None, json.loads(text)
-            elif member == "results":
-                yield from self._results()
-            elif member == "boolean":
-                event, self._boolean = next(self._events)
-                if event != "boolean":
-                    raise TextError('"boolean" must be true or false')
-            else:
-                self._skip()
-        # The parser rejects text after the document.
-        for _ in self._events:
-            pass
-        if len(seen & {"results", "boolean"}) != 1:
-            which = "both" if "results" in seen else "neither"
-            raise TextError(f'there must be either "results" or "boolean", but there are {which}')
-        if self._boolean is not None:
-            yield None, self._boolean
-        elif self._early is None:
-            raise TextError('the results have no "bindings"')
-        elif self._names is None:
-            raise TextError('the head has no "vars"' if "head" in seen else 'there is no "head"')
-
-    def _read_head(self) -> None:
-        for member in self._members('"head"', "vars"):
-            if member != "vars":
-                self._skip()
-                continue
-            self._names = []
-            for event, name in self._items('"vars"'):
-                if event != "string":
-                    raise TextError("the name of a variable is not a string")
-                self._names.append(name)
-                check_count(len(self._names), self._limits)
-
-    def _results(self) -> Iterator[Row]:
-        """The names and the solutions, unless the head is still to come."""
-        for member in self._members('"results"', "bindings"):
-            if member != "bindings":
-                self._skip()
-                continue
-            early = self._early = []
-            size = 0
-            if self._names is not None:
-                yield None, self._names
-            for number, (event, value) in enumerate(self._items('"bindings"'), 1):
-                if event != "start_map":
-                    raise TextError("a solution is not an object").locate(row=number)
-                solution = self._value(event, value, 0)
-                if self._names is not None:
-                    yield None, solution
-                    continue
-                # Text takes less memory than objects.
-                early.append(_dumps(solution))
-                size += len(early[-1]) + _HELD_BYTES
-                self._check_size(size, "the size of the results before their head")
-
-    def _members(self, what: str, *known: str) -> Iterator[str]:
+    def members(self, what: str, *known: str) -> Iterator[str]:
         """The names of an object's members; the caller reads the value of each.
 
         :param known: members that may not occur twice.
         """
-        if next(self._events)[0] != "start_map":
-            raise TextError(f"{what} must be an object")
         seen = set()
-        for event, name in self._events:
-            self._unused = 0
-            if event == "end_map":
-                return
+        for _ in self._separated("{}", f"{what} must be an object"):
+            name = self.value()
+            if type(name) is not str or self.mark() != ":":
+                raise TextError("the text is not JSON: a member has a name and a colon")
+            self._pos += 1
             if name in seen:
                 raise TextError(f'there are two members "{name}"')
             if name in known:
                 seen.add(name)
             yield name
 
-    def _items(self, what: str) -> Iterator[tuple[str, Any]]:
-        """The first event of each item of an array; the caller reads the others."""
-        if next(self._events)[0] != "start_array":
-            raise TextError(f"{what} must be an array")
-        for item in self._events:
-            self._unused = 0
-            if item[0] == "end_array":
-                return
-            yield item
+    def items(self, what: str) -> Iterator[Any]:
+        """The items of an array."""
+        for _ in self._separated("[]", f"{what} must be an array"):
+            yield self.value()
 
-    def _value(self, event: str, value: Any, depth: int) -> Any:
-        """Make the value that begins with an event."""
-        if depth > _SOLUTION_DEPTH:
-            raise LimitError(f"a solution is nested more than {_SOLUTION_DEPTH} deep")
-        if event == "start_map":
-            members: dict[str, Any] = {}
-            for event, key in self._events:
-                if event == "end_map":
-                    break
-                if key in members:
-                    raise TextError(f"an object has two members {key[:80]!r}")
-                event, value = next(self._events)
-                is_text = event == "string"
-                members[key] = value if is_text else self._value(event, value, depth + 1)
-            return members
-        if event == "start_array":
-            items = []
-            for event, value in self._events:
-                if event == "end_array":
-                    break
-                items.append(self._value(event, value, depth + 1))
-            return items
-        return value
+    def _separated(self, marks: str, message: str) -> Iterator[None]:
+        """Enter an object or array: the caller reads each of its parts, without the commas."""
+        if self.mark() != marks[0]:
+            raise TextError(message)
+        self._pos += 1
+        if self.mark() != marks[1]:
+            yield
+            while self.mark() == ",":
+                self._pos += 1
+                yield
+            if self.mark() != marks[1]:
+                raise TextError(f"the text is not JSON: ',' or {marks[1]!r} is missing")
+        self._pos += 1
 
-    def _skip(self) -> None:
-        """Skip a value."""
-        depth = 0
-        for event, _ in self._events:
-            self._unused = 0
-            depth += event.startswith("start") - event.startswith("end")
-            if depth > DEPTH:
-                raise too_deep()
-            if not depth:
-                return
+    def mark(self) -> str:
+        """The next character that is not white space; an empty string at the end."""
+        while True:
+            found = _SPACE.match(self._text, self._pos)
+            assert found is not None
+            self._pos = found.end()
+            if self._pos < len(self._text):
+                return self._text[self._pos]
+            if self._ended:
+                return ""
+            self._more(1)
+
+    def value(self) -> Any:
+        """Read a value.
+
+        :raises LimitError: it has more than ``string_bytes`` bytes.
+        """
+        self.mark()
+        while True:
+            size = len(self._text) - self._pos
+            try:
+                value, end = _DECODER.raw_decode(self._text, self._pos)
+            except json.JSONDecodeError as error:
+                is_cut = error.pos > len(self._text) - _ESCAPE or error.msg.startswith("Unterm")
+                if self._ended or not is_cut:
+                    raise TextError(f"the text is not JSON: {error.msg}") from None
+            except RecursionError:
+                raise too_deep() from None
+            else:
+                # A number may go on.
+                rest = self._text[end : end + 1]
+                if (
+                    type(value) in (dict, list, str)
+                    or self._ended
+                    or (rest and rest not in ".eE+-")
+                ):
+                    self._check_size(end)
+                    self._pos = end
+                    return value
+            self._check_size(len(self._text))
+            # Long values are read again as they grow by a part, so that this takes linear time.
+            self._more(1 + size // 8)
+
+    def skip(self) -> None:
+        """Skip a value of any size."""
+        mark = self.mark()
+        try:
+            if mark == "{":
+                for _ in self.members("a value"):
+                    self.skip()
+            elif mark == "[":
+                for _ in self._separated("[]", "a value"):
+                    self.skip()
+            else:
+                self.value()
+        except RecursionError:
+            raise too_deep() from None
+
+    def _check_size(self, end: int) -> None:
+        most = self._limits.string_bytes
+        size = end - self._pos
+        if size > most // 4:
+            size = len(self._text[self._pos : end].encode(errors="surrogatepass"))
+            if size > most:
+                raise over(self._limits, "string_bytes", size, "the length of a string or solution")
+
+    def _more(self, least: int) -> None:
+        """Read more text: that many characters, if there are."""
+        parts = [self._text[self._pos :]]
+        size = 0
+        try:
+            while size < least and not self._ended:
+                chunk = next(self._chunks, b"")
+                self._ended = not chunk
+                parts.append(self._decoder.decode(chunk, self._ended))
+                size += len(parts[-1])
+        except UnicodeDecodeError as error:
+            raise TextError(f"the text is not JSON: it is not UTF-8 ({error.reason})") from None
+        self._text = "".join(parts)
+        self._pos = 0
 
 
-def _without_halves(chunks: Iterable[bytes]) -> Iterator[bytes]:
-    """Chunks of JSON that end outside of escapes, whose surrogates come in pairs: the parser would
-    replace half of a pair.
+def _rows(chunks: Iterator[bytes], limits: Limits) -> Iterator[Row]:
+    """Read the rows; solutions before the head are held, up to ``string_bytes`` of memory."""
+    text = _Text(chunks, limits)
+    names: list[str] | None = None
+    boolean: Any = None
+    #: Solutions that came before the head, as text, which takes less memory than objects; None
+    #: before there are solutions.
+    early: list[str] | None = None
+    seen = set()
+    for member in text.members("the document", "head", "results", "boolean"):
+        seen.add(member)
+        if member == "head":
+            names = _names(text, limits)
+            if names is not None and early is not None:
+                yield None, names
+                yield from ((None, json.loads(each)) for each in early)
+        elif member == "results":
+            for part in text.members('"results"', "bindings"):
+                if part == "bindings":
+                    early = []
+                    yield from _solutions(text, names, early, limits)
+                else:
+                    text.skip()
+        elif member == "boolean":
+            boolean = text.value()
+            if type(boolean) is not bool:
+                raise TextError('"boolean" must be true or false')
+        else:
+            text.skip()
+    if text.mark():
+        raise TextError("the text is not JSON: there is more than a document")
+    if len(seen & {"results", "boolean"}) != 1:
+        which = "both" if "results" in seen else "neither"
+        raise TextError(f'there must be either "results" or "boolean", but there are {which}')
+    if boolean is not None:
+        yield None, boolean
+    elif early is None:
+        raise TextError('the results have no "bindings"')
+    elif names is None:
+        raise TextError('the head has no "vars"' if "head" in seen else 'there is no "head"')
 
-    :raises TextError: an escape is half of a pair, or invalid.
-    """
-    rest = b""
-    for chunk in chain(filter(None, chunks), (b"",)):
-        data = rest + chunk
-        whole = _WHOLE.match(data)
-        assert whole is not None
-        rest = data[whole.end() :]
-        if len(rest) >= _ESCAPE or (rest and not chunk):
-            escape = rest[:6].decode(errors="replace")
-            raise TextError(f"{escape!r} is half of a character, or not an escape")
-        yield whole[0]
+
+def _names(text: _Text, limits: Limits) -> list[str] | None:
+    """Read the head."""
+    names: list[str] | None = None
+    for member in text.members('"head"', "vars"):
+        if member != "vars":
+            text.skip()
+            continue
+        names = []
+        for name in text.items('"vars"'):
+            if type(name) is not str:
+                raise TextError("the name of a variable is not a string")
+            names.append(name)
+            check_count(len(names), limits)
+    return names
+
+
+def _solutions(
+    text: _Text, names: list[str] | None, early: list[str], limits: Limits
+) -> Iterator[Row]:
+    """The names and the solutions; without names, the solutions are added to ``early`` instead."""
+    size = 0
+    if names is not None:
+        yield None, names
+    for number, solution in enumerate(text.items('"bindings"'), 1):
+        if type(solution) is not dict:
+            raise TextError("a solution is not an object").locate(row=number)
+        if names is not None:
+            yield None, solution
+            continue
+        early.append(_dumps(solution))
+        size += len(early[-1]) + _HELD_BYTES
+        if size > limits.string_bytes:
+            raise over(limits, "string_bytes", size, "the size of the results before their head")
 
 
 _FORMAT: Final = TextFormat(

@@ -25,7 +25,7 @@ from ..codec.text.lines import (
 )
 from ..codec.text.ntriples import STRING_SPECIAL, escape
 from ..errors import TermError, TextError
-from ..formats.reading import ChunkFile
+from ..io.chunks import ChunkFile
 from ..io.sources import CHUNK
 from .terms import CEILING, PARTS, Row, TextFormat, check_count, check_depth
 

@@ -27,8 +27,7 @@ from ..codec.rdf.options import logical_name
 from ..codec.rdf.rules import Row
 from ..formats.settings import ConversionSettings, Given, Job
 from ..formats.table import open_reader
-from ..io.names import Format
-from ..io.sources import Source
+from ..io.sources import Format, Source
 from ..io.streams import AnyFrameReader, FrameReader
 
 #: Namespaces and metadata keys that a report lists; of more it has the number only.

@@ -13,12 +13,13 @@ from pyoxigraph import QueryResultsFormat, RdfFormat, Store, parse_query_results
 from rdflib import Graph
 from rdflib.query import Result
 
-from jelly_plugins import BlankNode, Iri, Literal, arrow, codec, convert, jena, oxigraph, read
+from jelly_plugins import BlankNode, Iri, Literal, arrow, codec, jena, oxigraph, read
 from jelly_plugins.jena.rdflib_plugins import dump
 from jelly_plugins.messages import Message, convert_messages, read_messages, write_messages
 from jelly_plugins.rdflib import load
 from jelly_plugins.sparql import read_results, write_results
 
+from ..conversions import converted, written
 from .data import Data
 from .measure import Run, Runs, job
 from .store_jobs import filling
@@ -32,28 +33,22 @@ _JENA: Final = {"rt": "RDF Thrift", "rpb": "RDF Protobuf"}
 @cache
 def _rows(data: Data, form: str) -> bytes:
     """The data as rows."""
-    return _converted(data.ntriples, "nt", form)
-
-
-def _converted(given: bytes, source: str, target: str) -> bytes:
-    out = io.BytesIO()
-    convert(given, out, source_format=source, target_format=target)
-    return out.getvalue()
+    return converted(data.ntriples, "nt", form)
 
 
 def _jena_to_text(form: str, data: Data) -> dict[str, Run]:
     rows = _rows(data, form)
     return {
-        "ours": lambda: _converted(rows, form, "nt"),
-        "ours, Jelly": lambda: _converted(data.jelly, "jelly", "nt"),
+        "ours": lambda: converted(rows, form, "nt"),
+        "ours, Jelly": lambda: converted(data.jelly, "jelly", "nt"),
         "pyoxigraph, N-Triples": lambda: read_ntriples(data),
     }
 
 
 def _text_to_jena(form: str, data: Data) -> dict[str, Run]:
     return {
-        "ours": lambda: _converted(data.ntriples, "nt", form),
-        "ours, Jelly": lambda: _converted(data.ntriples, "nt", "jelly"),
+        "ours": lambda: converted(data.ntriples, "nt", form),
+        "ours, Jelly": lambda: converted(data.ntriples, "nt", "jelly"),
     }
 
 
@@ -163,19 +158,13 @@ def _log(form: str) -> bytes:
     if form in ("nt", "nq"):
         graph = "<http://example.org/graph> " if form == "nq" else ""
         return f'VERSION "1.2-messages"\n{"".join(_lines(graph))}'.encode()
-    return _written(_messages(form), form)
+    return written(write_messages, _messages(form), format=form)
 
 
 @cache
 def _messages(form: str) -> list[Message]:
     messages = list(read_messages(_log("nq" if form == "nq" else "nt"), format="nq"))
     return messages[: len(messages) // 10] if form == "yamlld" else messages
-
-
-def _written(messages: list[Message], form: str) -> bytes:
-    out = io.BytesIO()
-    write_messages(messages, out, format=form)
-    return out.getvalue()
 
 
 def _documents(form: str) -> list[Any]:
@@ -209,7 +198,7 @@ def _log_read(form: str) -> Runs:
 
 def _log_written(form: str) -> Runs:
     messages = _messages(form)
-    runs: dict[str, Run] = {"ours": lambda: _written(messages, form)}
+    runs: dict[str, Run] = {"ours": lambda: written(write_messages, messages, format=form)}
     return Runs(runs, count=len(messages), things="messages")
 
 
@@ -255,9 +244,7 @@ def _solutions(make: Any) -> list[Any]:
 
 @cache
 def _results(make: Any, form: str) -> bytes:
-    file = io.BytesIO()
-    write_results(_NAMES, _solutions(make), file, format=form)
-    return file.getvalue()
+    return written(write_results, _NAMES, _solutions(make), format=form)
 
 
 def _read_cells(make: Any) -> dict[str, Run]:

@@ -54,6 +54,8 @@ from jelly_plugins.patch import (
     write_rows,
 )
 
+from ..conversions import converted, written
+
 #: Makes data of a size.
 Make = Callable[[int], Any]
 #: Prepares the input of an entry and returns the function to measure.
@@ -72,12 +74,6 @@ def _on(prepare: Callable[[Any], Any], run: Callable[[Any], object]) -> Entry:
         return partial(run, prepare(data))
 
     return entry
-
-
-def _bytes(write: Callable[[Any], object]) -> bytes:
-    out = io.BytesIO()
-    write(out)
-    return out.getvalue()
 
 
 # Statements
@@ -190,17 +186,14 @@ def _written(data: Data, form: str) -> bytes:
     if form == "jelly":
         return data.jelly
     prefixes = dict(data.namespaces)
-    return _bytes(lambda out: jena.write(data.statements, out, format=form, namespaces=prefixes))
+    return written(jena.write, data.statements, format=form, namespaces=prefixes)
 
 
 def _conversion(source: str, target: str) -> Entry:
     def prepared(data: Data) -> list[bytes]:
         given = data.jelly
         if source != "jelly":
-            jelly = given
-            given = _bytes(
-                lambda out: convert(jelly, out, source_format="jelly", target_format=source)
-            )
+            given = converted(given, "jelly", source)
         return [given] * data.files
 
     def run(given: list[bytes]) -> object:
@@ -339,7 +332,7 @@ PATCH_FORMATS: Final = ("jellyp", "rdfp", "trp")
 
 
 def _of_log(run: Callable[[bytes], object], form: Any = "jellyp") -> Entry:
-    return _on(lambda rows: _bytes(lambda out: write_rows(rows, out, format=form)), run)
+    return _on(lambda rows: written(write_rows, rows, format=form), run)
 
 
 def _diff(rows: list[Any]) -> Callable[[], object]:
@@ -391,7 +384,7 @@ MESSAGE_FORMATS: Final = ("jelly", "nt", "nq", "ttl", "trig", "rdf", "ndjsonld",
 
 
 def _message_log(messages: Any, form: str) -> bytes:
-    return _bytes(lambda out: write_messages(messages, out, format=form))
+    return written(write_messages, messages, format=form)
 
 
 MESSAGE_ENTRIES: Final[dict[str, Entry]] = {
@@ -423,7 +416,7 @@ RESULTS: Final[dict[str, Make]] = {
 
 
 def _results(given: Any, form: str) -> bytes:
-    return _bytes(lambda out: sparql.write_results(given[0], given[1], out, format=form))
+    return written(sparql.write_results, *given, format=form)
 
 
 RESULT_ENTRIES: Final[dict[str, Entry]] = {

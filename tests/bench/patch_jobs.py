@@ -6,7 +6,6 @@ delete by label, and later deletes each of them again.
 
 from __future__ import annotations
 
-import io
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
@@ -27,6 +26,7 @@ from jelly_plugins.codec.text.ntriples import statement_text
 from jelly_plugins.patch import PatchFormat, write_rows
 from jelly_plugins.patch.writer import infer_options
 
+from ..conversions import written
 from .data import Data
 from .measure import Prepared, Run, Runs, job
 from .store_jobs import folder, store_in
@@ -72,9 +72,7 @@ class Log:
             self.rows += [BEGIN, *part, COMMIT, END]
 
     def written(self, form: PatchFormat = PatchFormat.JELLY_PATCH) -> bytes:
-        out = io.BytesIO()
-        write_rows(self.rows, out, format=form)
-        return out.getvalue()
+        return written(write_rows, self.rows, format=form)
 
     def updates(self) -> list[str]:
         """Return each transaction as a SPARQL update."""

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -54,15 +57,60 @@ def jelly(*arguments: str | Path, stdin: bytes = b"") -> Done:
     return Done(result.exit_code, result.stdout_bytes, result.stderr)
 
 
-def command(*arguments: str | Path) -> list[str]:
-    """The command line of ``jelly`` in a process of its own."""
-    return [sys.executable, "-c", _MAIN, *map(str, arguments)]
+def command(*arguments: str | Path, first: str = "") -> list[str]:
+    """The command line of ``jelly`` in a process of its own.
+
+    :param first: a program that runs before it.
+    """
+    return [sys.executable, "-c", f"{first}\n{_MAIN}", *map(str, arguments)]
 
 
-def jelly_process(*arguments: str | Path, stdin: bytes = b"") -> Done:
-    """Run ``jelly`` in a process of its own."""
-    done = subprocess.run(command(*arguments), input=stdin, capture_output=True, check=False)
+def jelly_process(
+    *arguments: str | Path,
+    stdin: bytes = b"",
+    first: str = "",
+    redirected: str = "",
+    **environment: str,
+) -> Done:
+    """Run ``jelly`` in a process of its own.
+
+    :param first: a program that runs before it.
+    :param redirected: what a shell redirects.
+    """
+    line = command(*arguments, first=first)
+    if redirected:
+        line = ["sh", "-c", f'exec "$@" {redirected}', "sh", *line]
+    done = subprocess.run(
+        line, input=stdin, capture_output=True, env={**os.environ, **environment}, check=False
+    )
     return Done(done.returncode, done.stdout, done.stderr.decode())
+
+
+@contextmanager
+def started(*arguments: str | Path, first: str = "") -> Iterator[subprocess.Popen[bytes]]:
+    """Start ``jelly`` in a process of its own, with pipes; end it after the block."""
+    process = subprocess.Popen(
+        command(*arguments, first=first),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def end(process: subprocess.Popen[bytes], number: int | None = None) -> Done:
+    """Wait for the end of a process.
+
+    :param number: of a signal that it gets.
+    """
+    if number is not None:
+        process.send_signal(number)
+    out, err = process.communicate(timeout=60)
+    return Done(process.returncode, out, err.decode())
 
 
 def triples_file(folder: Path, name: str = "x.jelly") -> Path:

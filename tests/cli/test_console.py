@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import threading
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from jelly_plugins import Iri, Literal, Triple, codec, write
 from jelly_plugins.cli import console
-from jelly_plugins.patch import BEGIN, COMMIT, Patch, add, write_patches
+from jelly_plugins.patch import BEGIN, COMMIT, Patch, add, read_patches, write_patches
 
 from .command import command, jelly, triples_file
 
@@ -24,37 +27,30 @@ LONG = "x" * 9000
 TRIPLES = [Triple(Iri("urn:s"), Iri("urn:p"), Literal(f"{n} {LONG}")) for n in range(600)]
 
 
-def on_a_terminal(*arguments: str | Path) -> tuple[int, bytes, bytes]:
-    """Run ``jelly`` with a terminal as stderr: its exit code, stdout, and what was shown."""
+def on_a_terminal(*arguments: str | Path, stream: str = "stderr") -> tuple[int, bytes, bytes]:
+    """Run ``jelly`` with a terminal as one of its streams: its exit code, what it wrote to the
+    other one, and what was shown.
+    """
     ours, theirs = pty.openpty()
-    with subprocess.Popen(
-        command(*arguments),
-        stdout=subprocess.PIPE,
-        stderr=theirs,
-        env={**os.environ, "TERM": "xterm"},
-    ) as process:
+    environment = {**os.environ, "TERM": "xterm", "COLUMNS": "200"}
+    environment.pop("NO_COLOR", None)
+    given: Any = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, stream: theirs}
+    with subprocess.Popen(command(*arguments), env=environment, **given) as process:
         os.close(theirs)
-        assert process.stdout is not None
         shown: list[bytes] = []
         # A terminal buffers little: unread output would block the command.
         reading = threading.Thread(target=lambda: shown.extend(_all_of(ours)))
         reading.start()
-        out = process.stdout.read()
-        code = process.wait(timeout=60)
+        other, error = process.communicate(timeout=60)
         reading.join()
     os.close(ours)
-    return code, out, b"".join(shown)
+    return process.returncode, other or error or b"", b"".join(shown)
 
 
 def _all_of(terminal: int) -> Iterator[bytes]:
-    while True:
-        try:
-            chunk = os.read(terminal, 1 << 16)
-        except OSError:
-            return
-        if not chunk:
-            return
-        yield chunk
+    # Linux reports the end as an error.
+    with suppress(OSError):
+        yield from iter(lambda: os.read(terminal, 1 << 16), b"")
 
 
 @pytest.fixture(scope="module")
@@ -105,6 +101,27 @@ def test_a_log_that_is_shown(tmp_path: Path) -> None:
     assert code == 0
     assert out == jelly("patch", "show", log).out
     assert LONG.encode() not in shown
+
+
+def test_a_log_is_coloured_and_passes_no_commands_to_the_terminal(tmp_path: Path) -> None:
+    log = tmp_path / "log.rdfp"
+    log.write_text('A <urn:s> <urn:p> "\x9b31m[bold]\u202e\U000e0001" .\n', encoding="utf-8")
+    escaped = rb'"\u009B31m[bold]\u202E\U000E0001"'
+    assert escaped in jelly("patch", "show", log).out
+    assert list(read_patches(jelly("patch", "show", log).out)) == list(read_patches(log))
+    code, _, shown = on_a_terminal("patch", "show", log, stream="stdout")
+    assert code == 0
+    assert b"\x1b[32m" in shown
+    assert escaped[1:-1] in shown
+
+
+def test_solutions_are_a_table(tmp_path: Path) -> None:
+    (tmp_path / "x.nt").write_text('<urn:s> <urn:p> "o" .\n')
+    arguments = ("query", "SELECT ?s ?p ?o { ?s ?p ?o }", tmp_path / "x.nt")
+    _, _, shown = on_a_terminal(*arguments, stream="stdout")
+    text = re.sub(r"\x1b\[\d*m", "", shown.decode())
+    lines = [line.split() for line in text.splitlines()]
+    assert lines == [["?s", "?p", "?o"], ["<urn:s>", "<urn:p>", '"o"'], ["1", "solution"]]
 
 
 @pytest.mark.parametrize("native", [True, False])

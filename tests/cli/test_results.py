@@ -13,7 +13,7 @@ from pyoxigraph import Store
 from rich.cells import cell_len
 
 from jelly_plugins import Iri, Literal
-from jelly_plugins.cli.console import print_table
+from jelly_plugins.cli.console import Output, print_table
 from jelly_plugins.oxigraph import load
 from jelly_plugins.sparql import ResultsFormat, read_results, write_boolean, write_results
 
@@ -48,17 +48,6 @@ def test_convert_by_default(source: Path, tmp_path: Path) -> None:
     assert done.code == 0
     report = json.loads(jelly("inspect", tmp_path / "z.jellys", "--json").out)
     assert (report["frames"], report["rows"]) == (3, 3)
-
-
-def test_what_does_not_go_together(source: Path, tmp_path: Path) -> None:
-    for arguments in (
-        ("convert", source, source, "-o", tmp_path / "y.jellys"),
-        ("convert", source, "-o", tmp_path / "y.nt"),
-        ("convert", source, "--to", "jellys", "--no-namespaces"),
-        ("inspect", source, "--concatenated"),
-        ("validate", source, "--ordered"),
-    ):
-        assert_failed(jelly(*arguments), 2)
 
 
 def test_inspect_and_validate(source: Path, tmp_path: Path) -> None:
@@ -121,12 +110,6 @@ def test_files_or_a_store(tmp_path: Path) -> None:
     assert found.out == triple.read_bytes()
     assert jelly("query", "ASK { ?s ?p ?o }", triple).text.strip() == "true"
     assert jelly("query", "SELECT ?s { ?s ?p ?o }", triple).text == "?s\n<urn:s>\n"
-    statements = "CONSTRUCT WHERE { ?s ?p ?o }"
-    assert_failed(jelly("query", "ASK {}"), 2, "--store")
-    assert_failed(jelly("query", "ASK {}", triple, "--store", tmp_path), 2, "not both")
-    assert_failed(jelly("query", statements, triple, "--to", "srj"), 2, "srj")
-    assert_failed(jelly("query", statements, triple, "-o", tmp_path / "x.tsv"), 2, "--to")
-    assert_failed(jelly("query", "ASK {}", triple, "--to", "ttl"), 2, "ttl")
     assert_failed(jelly("query", "ASK {}", tmp_path / "none.nt"), 1, "none.nt")
 
 
@@ -152,7 +135,7 @@ def test_query_of_a_sharded_store_on_a_terminal(
 ) -> None:
     """The header is there without solutions too, and the table does not hold them all."""
     sharded = pytest.importorskip("jelly_plugins.spark.shards")
-    from jelly_plugins.cli import query
+    from jelly_plugins.cli.store import query
 
     class Shards:
         content = SimpleNamespace(shard_by="subject")
@@ -169,7 +152,7 @@ def test_query_of_a_sharded_store_on_a_terminal(
     monkeypatch.setattr(sharded, "ShardedStore", Shards)
     monkeypatch.setenv("TERM", "dumb")
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
-    query.query("SELECT ?s ?o { ?s ?p ?o } #000000", store=str(tmp_path))
+    query("SELECT ?s ?o { ?s ?p ?o } #000000", store=str(tmp_path), target=Output())
     assert capsys.readouterr().out.split() == ["?s", "?o", "0", "solutions"]
 
     class ClosedError(Exception):
@@ -181,5 +164,5 @@ def test_query_of_a_sharded_store_on_a_terminal(
 
     monkeypatch.setattr(sys.stdout, "write", write)
     with pytest.raises(ClosedError):
-        query.query("SELECT ?s ?o { ?s ?p ?o } #100000", store=str(tmp_path))
+        query("SELECT ?s ?o { ?s ?p ?o } #100000", store=str(tmp_path), target=Output())
     assert taken == 1000

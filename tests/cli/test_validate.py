@@ -6,8 +6,6 @@ import json
 import re
 from pathlib import Path
 
-import pytest
-
 from jelly_plugins import (
     BlankNode,
     Iri,
@@ -52,8 +50,6 @@ def test_what_a_store_holds_can_be_compared(tmp_path: Path) -> None:
         assert jelly("validate", path, "--against", held, "--held-by", backend).code == 0
     other = lines_file([Triple(Iri("urn:s"), Iri("urn:p"), Literal("1"))], tmp_path / "y.nt")
     assert jelly("validate", path, "--against", other, "--held-by", "oxigraph").code == 1
-    assert_failed(jelly("validate", path, "--held-by", "oxigraph"), 2, "--against")
-    assert_failed(jelly("validate", path, "--against", held, "--held-by", "x"), 2, "backends")
 
 
 def test_an_invalid_stream(tmp_path: Path) -> None:
@@ -180,19 +176,6 @@ def test_frames_and_files_differ_in_number(tmp_path: Path) -> None:
     done = jelly("validate", path, "--frames", "--against", tmp_path)
     assert done.code == 1
     assert "frame 2: statements 4, comparison no file for this frame" in done.text
-
-
-@pytest.mark.parametrize(
-    ("arguments", "word"),
-    [
-        (["--against", "a.nt", "--against", "b.nt"], "--frames"),
-        (["--against", "."], "--frames"),
-        (["--against", "a.txt"], "--from"),
-        (["--against", "-", "--from", "nt"], "--against: a file is needed, not stdin"),
-    ],
-)
-def test_wrong_usage(arguments: list[str], word: str) -> None:
-    assert_failed(jelly("validate", "x.jelly", *arguments), 2, word)
 
 
 def test_a_folder_without_files(tmp_path: Path) -> None:

@@ -1,6 +1,6 @@
 """Each rule of Jelly-RDF, for readers and for writers.
 
-In the order of docs/rules.md: streams and frames, rows and types, options, lookups, statements,
+In this order: streams and frames, rows and types, options, lookups, statements,
 terms, delimited and bare streams. Readers read streams made by hand; Protocol Buffers parses the
 output of writers.
 """

@@ -16,7 +16,7 @@ from jelly_plugins.codec.patch.operations import END, Operation, OperationKind, 
 from jelly_plugins.codec.patch.options import PatchOptions, PatchStatementType, PatchStreamType
 from jelly_plugins.codec.text.ntriples import Dialect, LineParser
 from jelly_plugins.jena.names import JenaFormat
-from jelly_plugins.jena.terms import TermWriter
+from jelly_plugins.jena.streams import RowWriter
 from jelly_plugins.rdflib.terms import EncoderTerms
 
 from ..fuzz.comparison import native
@@ -109,7 +109,7 @@ def test_a_quoted_triple_has_three_terms(kernel: Kernel, width: int) -> None:
 def test_a_length_reserves_no_memory(kernel: Kernel) -> None:
     options = StreamOptions(physical_type=PhysicalType.QUADS)
     encoder = patch_module(kernel, "encoder").PatchEncoder(OPTIONS)
-    jena = TermWriter(JenaFormat.PROTOBUF)
+    jena = RowWriter(JenaFormat.PROTOBUF)
     for statement in (Endless(), Long((S,) * 5)):
         for attempt in (
             lambda each: kernel.encode([each], options),

@@ -1,6 +1,6 @@
 """Each rule of Jelly-Patch, for readers and for writers.
 
-In the order of docs/rules.md: rules shared with Jelly-RDF, options and statements, patches, repeats
+In this order: rules shared with Jelly-RDF, options and statements, patches, repeats
 and namespaces, headers, transactions. Readers read streams made by hand; Protocol Buffers parses
 the output of writers.
 """

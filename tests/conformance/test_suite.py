@@ -84,91 +84,63 @@ def write_manifest(folder: Path, kind: str, more: str = "") -> None:
 
 
 GOOD = bytes.fromhex("0a 0a08 0a06 1001 4808 7801")
+#: Options of a stream of quads of type PUNCTUATED, and punctuation.
+PATCH = bytes.fromhex("10 0a0a 0a08 0802 1003 4808 7801 0a02 7a00")
+#: Files of results, and the types and data of a case, by the kind of stream.
+RDF = ("jellyt:TestRdfFromJelly", GOOD)
+LOG = ("ours:TestPatchFromJelly", PATCH)
+RESULTS = {
+    "out.nt": "<urn:s> <urn:p> <urn:o> .\n",
+    "bad.nt": "<urn:s>\n",
+    "no.nt": "",
+    "out.rdfp": "H a 1 .",
+    "bad.rdfp": "H",
+    "two.rdfp": "Z . Z .",
+    "no.rdfp": "",
+}
+TWICE = "; ours:rejectedAt ( 0 1 )"
 
 
 @pytest.mark.parametrize(
-    ("kind", "more", "data", "reason"),
+    ("of", "positive", "more", "reason"),
     [
-        ("jellyt:TestPositive", "", b"\x01", "rejected: "),
-        ("jellyt:TestPositive", "", GOOD, "1 frames, not 0"),
-        ("jellyt:TestNegative", "", GOOD, "read, although it must be rejected"),
+        (("jellyt:TestRdfFromJelly", b"\x01"), True, "", "rejected: "),
+        (RDF, True, "", "1 frames, not 0"),
+        (RDF, False, "", "read, although it must be rejected"),
+        ((RDF[0], GOOD + GOOD[:4]), False, TWICE, "rejected at frame 1"),
+        (RDF, True, "; mf:result <out.nt>", "has 0 statements, not 1"),
+        (RDF, True, "; mf:result <bad.nt>", "the suite's own file"),
+        (RDF, True, "; mf:result <no.nt> ; ours:delimited false", "delimited is"),
         (
-            "jellyt:TestNegative",
-            "; ours:rejectedAt ( 0 1 )",
-            GOOD + GOOD[:4],
-            "rejected at frame 1",
-        ),
-        ("jellyt:TestPositive", "; mf:result <out.nt>", GOOD, "has 0 statements, not 1"),
-        ("jellyt:TestPositive", "; mf:result <bad.nt>", GOOD, "the suite's own file"),
-        ("jellyt:TestPositive", "; mf:result <no.nt> ; ours:delimited false", GOOD, "delimited is"),
-        (
-            "jellyt:TestPositive",
+            RDF,
+            True,
             '; mf:result <no.nt> ; ours:namespaces ( ( 0 "a" <urn:a> ) )',
-            GOOD,
             "namespaces are [], not [(0, 'a', 'urn:a')]",
         ),
-        ("jellyt:TestPositive", '; mf:result <no.nt> ; ours:graphs ( 0 "" )', GOOD, "graphs are"),
+        (RDF, True, '; mf:result <no.nt> ; ours:graphs ( 0 "" )', "graphs are"),
+        (("ours:TestPatchFromJelly", b"\x01"), True, "", "rejected: "),
+        (LOG, True, "", "1 patches, not 0"),
+        (LOG, False, "", "read, although it must be rejected"),
+        ((LOG[0], PATCH + PATCH[:4]), False, TWICE, "rejected at frame 1"),
+        (LOG, True, "; mf:result <out.rdfp>", "patch 0 has 0 rows, not 1"),
+        (LOG, True, "; mf:result <bad.rdfp>", "the suite's own file"),
+        (LOG, True, "; mf:result <two.rdfp>", "more than one patch"),
+        (LOG, True, "; mf:result <no.rdfp> ; ours:delimited false", "delimited is"),
     ],
 )
 def test_runner_can_fail(
+    of: tuple[str, bytes],
+    positive: bool,
+    more: str,
+    reason: str,
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
-    kind: str,
-    more: str,
-    data: bytes,
-    reason: str,
 ) -> None:
-    write_manifest(tmp_path, f"{kind}, jellyt:TestRdfFromJelly", more)
+    type_, data = of
+    write_manifest(tmp_path, f"jellyt:Test{'Positive' if positive else 'Negative'}, {type_}", more)
     (tmp_path / "in.jelly").write_bytes(data)
-    (tmp_path / "out.nt").write_text("<urn:s> <urn:p> <urn:o> .\n")
-    (tmp_path / "bad.nt").write_text("<urn:s>\n")
-    (tmp_path / "no.nt").write_text("")
-    assert main(["--suite", str(tmp_path)]) == 1
-    first, last = capsys.readouterr().out.splitlines()
-    assert first.startswith("failed: ")
-    assert reason in first
-    assert last == "0 passed, 1 failed, 0 inapplicable"
-
-
-#: Options of a stream of quads of type PUNCTUATED, and punctuation.
-PATCH = bytes.fromhex("10 0a0a 0a08 0802 1003 4808 7801 0a02 7a00")
-
-
-@pytest.mark.parametrize(
-    ("kind", "more", "data", "reason"),
-    [
-        ("jellyt:TestPositive", "", b"\x01", "rejected: "),
-        ("jellyt:TestPositive", "", PATCH, "1 patches, not 0"),
-        ("jellyt:TestNegative", "", PATCH, "read, although it must be rejected"),
-        (
-            "jellyt:TestNegative",
-            "; ours:rejectedAt ( 0 1 )",
-            PATCH + PATCH[:4],
-            "rejected at frame 1",
-        ),
-        ("jellyt:TestPositive", "; mf:result <out.rdfp>", PATCH, "patch 0 has 0 rows, not 1"),
-        ("jellyt:TestPositive", "; mf:result <bad.rdfp>", PATCH, "the suite's own file"),
-        ("jellyt:TestPositive", "; mf:result <two.rdfp>", PATCH, "more than one patch"),
-        (
-            "jellyt:TestPositive",
-            "; mf:result <no.rdfp> ; ours:delimited false",
-            PATCH,
-            "delimited is",
-        ),
-    ],
-)
-def test_runner_can_fail_on_patches(
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    kind: str,
-    more: str,
-    data: bytes,
-    reason: str,
-) -> None:
-    write_manifest(tmp_path, f"{kind}, ours:TestPatchFromJelly", more)
-    (tmp_path / "in.jelly").write_bytes(data)
-    for name, text in (("out", "H a 1 ."), ("bad", "H"), ("two", "Z . Z ."), ("no", "")):
-        (tmp_path / f"{name}.rdfp").write_text(text)
+    for name, text in RESULTS.items():
+        (tmp_path / name).write_text(text)
     assert main(["--suite", str(tmp_path)]) == 1
     first, last = capsys.readouterr().out.splitlines()
     assert first.startswith("failed: ")

@@ -36,7 +36,7 @@ from jelly_plugins import (
 )
 from jelly_plugins.formats.settings import ConversionSettings, Frames, OptionChanges
 from jelly_plugins.formats.table import read_statements
-from jelly_plugins.io.names import Format
+from jelly_plugins.io.sources import Format
 from jelly_plugins.io.streams import write_bytes
 
 from ..conversions import converted as made
@@ -422,7 +422,7 @@ def test_an_error_in_the_second_source_has_its_name_and_frame() -> None:
 @pytest.mark.parametrize("name", ["rdf-syntax-ns#bagID", "rdf-syntax-ns#li"])
 def test_predicates_that_rdf_xml_cannot_express(name: str) -> None:
     for iri in (f"http://www.w3.org/1999/02/22-{name}", "http://www.w3.org/2000/xmlns/x"):
-        with pytest.raises(TermError, match="cannot express the predicate"):
+        with pytest.raises(TermError, match=r"cannot express the predicate|reserved syntax term"):
             made(f'<urn:s> <{iri}> "o" .'.encode(), "nt", "rdf")
 
 

@@ -9,30 +9,25 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pyoxigraph import Store
-from rdflib import Graph
 
 from jelly_plugins import (
     BlankNode,
     Iri,
     Literal,
-    LoadSettings,
     LogicalType,
     PhysicalType,
     StatementError,
     StreamOptions,
     TermError,
     Triple,
-    oxigraph,
     read,
     read_frames,
 )
 from jelly_plugins.errors import TextError
 from jelly_plugins.formats.convert import convert
 from jelly_plugins.formats.settings import Conversion, ConversionSettings, Frames, OptionChanges
-from jelly_plugins.io.names import Format
+from jelly_plugins.io.sources import Format
 from jelly_plugins.io.streams import write_bytes
-from jelly_plugins.rdflib import load as rdflib_load
 
 from ..conversions import converted as written
 
@@ -220,17 +215,3 @@ def test_less_than_signs_in_strings_are_not_relative_iris() -> None:
         target_format="nt",
     )
     assert out.getvalue() == b'<urn:s> <urn:p> "<rel> <" .\n'
-
-
-@pytest.mark.parametrize(
-    "options",
-    [{"limits": 5}, {"base": 7}, {"contexts": "x"}, {"frame_rows": "1"}, {"changes": None}],
-)
-def test_settings_of_another_type(options: dict[str, Any]) -> None:
-    [name] = options
-    with pytest.raises(TypeError, match=f"{name} must be of type"):
-        convert(b"", io.BytesIO(), source_format="ttl", target_format="nt", **options)
-    if name in LoadSettings.__annotations__:
-        for load, target in ((oxigraph.load, Store()), (rdflib_load, Graph())):
-            with pytest.raises(TypeError, match=f"{name} must be of type"):
-                load(target, b"", format="ttl", **options)

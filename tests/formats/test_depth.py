@@ -13,7 +13,7 @@ import pytest
 from jelly_plugins import Limits, convert
 from jelly_plugins.errors import JellyError, LimitError, TextError
 from jelly_plugins.formats import scans
-from jelly_plugins.formats.depth import (
+from jelly_plugins.formats.reading import (
     DEPTH,
     JsonScan,
     TurtleScan,
@@ -96,6 +96,22 @@ def test_many_prefixes() -> None:
     with pytest.raises(LimitError, match="more than 100000 prefixes"):
         converted(text + text, "ttl")
     assert converted("<urn:s> <urn:prefix> ' prefix '.\n" * 120_000, "ttl").count(b"\n") == 120_000
+
+
+@pytest.mark.parametrize("name", [r"e:a.prefix", r"e:a\/prefix", "e:a..prefix", "_:b.prefix"])
+def test_names_that_end_like_a_declaration(name: str) -> None:
+    verb = "a" if name.startswith("_") else name
+    text = "PREFIX e: <urn:e:>\n" + f"{name} {verb} <urn:o> .\n" * 100_001
+    assert converted(text, "ttl").count(b"\n") == 100_001
+
+
+@pytest.mark.parametrize("before", ["<urn:o>.", "1 .", '"x"@en.', "<urn:o> .\n@", "e:o . # e:a.\n"])
+def test_declarations_after_what_ends_a_statement(before: str) -> None:
+    text = f"PREFIX e: <urn:e:>\n<urn:s> a {before}prefix p: <{LONG}{LONG}> " + (
+        "." if before.endswith("@") else ""
+    )
+    with pytest.raises(LimitError, match="4096 bytes"):
+        converted(text, "ttl")
 
 
 LONG = "x" * 4000
@@ -280,7 +296,7 @@ def test_both_forms_of_the_scans_agree() -> None:
         size = draw.choice([1, 2, 3, 5, 100])
         for parts, first, second in (
             (TURTLE_PARTS, TurtleScan(3), scans.TurtleScan(3)),
-            (JSON_PARTS, JsonScan(4, 1, limits), scans.JsonScan(4, 1, limits)),
+            (JSON_PARTS, JsonScan(4, limits), scans.JsonScan(4, limits)),
         ):
             data = b"".join(draw.choices(parts, k=draw.randrange(60))) + b" " * 10
             chunks = [data[at : at + size] for at in range(0, len(data), size)]

@@ -28,9 +28,9 @@ from jelly_plugins import (
 )
 from jelly_plugins.errors import LimitError, SourceError, TermError, TextError
 from jelly_plugins.formats.parsed import ParsedReader
-from jelly_plugins.formats.settings import ConversionSettings
+from jelly_plugins.formats.settings import ConversionSettings, Job
 from jelly_plugins.formats.table import read_statements
-from jelly_plugins.io.names import Format, format_of
+from jelly_plugins.io.sources import Format, format_of
 from jelly_plugins.tools.compare import compare_datasets
 
 from ..codec.input_kinds import INPUT_KINDS, Trickle
@@ -242,7 +242,7 @@ def test_relative_iris_in_json_ld_need_a_base(position: str) -> None:
 def test_json_ld_without_relative_iris_needs_no_base() -> None:
     text = b"""{"@context": {"@base": "http://e/", "n": "urn:n#", "v": "x-jelly/"},
         "@id": "rel", "urn:p": ["x-jelly-plugins-no-base://x/", "<x-jelly-plugins-no-base://x/>"]}"""
-    with ParsedReader(text, Format.JSON_LD, ConversionSettings()) as chunks:
+    with ParsedReader(text, Format.JSON_LD, Job()) as chunks:
         assert sum(chunk.statements for chunk in chunks) == 2
         assert chunks.namespaces == {"n": "urn:n#"}
 

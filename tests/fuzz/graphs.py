@@ -20,10 +20,10 @@ from jelly_plugins import arrow as jelly_arrow
 from jelly_plugins.codec import Encoder, PhysicalType, Quad, delimit
 from jelly_plugins.formats.convert import convert
 from jelly_plugins.grpc import FrameSink, StoreSink
-from jelly_plugins.io.names import Format
+from jelly_plugins.io.sources import Format
 from jelly_plugins.oxigraph import load, read_quads
 from jelly_plugins.rdflib import read_statements
-from jelly_plugins.rdflib.plugin.load import load as load_graph
+from jelly_plugins.rdflib.reading import load as load_graph
 from jelly_plugins.reserved import BOOKKEEPING_IRI
 
 

@@ -24,7 +24,7 @@ from jelly_plugins.codec.rdf.encoder import Encoder
 from jelly_plugins.codec.text.columns import Column, ColumnEncoder, Columns
 from jelly_plugins.codec.text.transcoding import TextEncoder
 from jelly_plugins.jena import JenaFormat, read
-from jelly_plugins.jena.terms import TermWriter
+from jelly_plugins.jena.streams import RowWriter
 
 from .comparison import native_of
 
@@ -281,7 +281,7 @@ def jena_case(rng: random.Random, _pick: Callable[[Any], Any]) -> None:
     maker = Maker(rng)
     format_ = rng.choice(list(JenaFormat))
     describing = rng.choice((describe, describe, maker.describe))
-    writer = TermWriter(format_, describing)
+    writer = RowWriter(format_, describing)
     maker.false_values.calls.append(lambda: writer.add(maker.statements(3)))
     for _ in range(3):
         rows = _tried(lambda: writer.add(maker.statements(rng.choice((3, 4)))))

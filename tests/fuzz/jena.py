@@ -15,7 +15,6 @@ from typing import Any, Final
 from jelly_plugins.codec import DEFAULT_LIMITS, Limits
 from jelly_plugins.jena.names import JenaFormat
 from jelly_plugins.jena.rows import RowWriter, StatementReader
-from jelly_plugins.jena.values import XSD_DECIMAL, XSD_DOUBLE, XSD_INTEGER
 
 from ..jena.kernels import rows as rows_of
 from ..ntriples import write_lines
@@ -28,11 +27,12 @@ from .writers import written
 
 FORMATS: Final = tuple(JenaFormat)
 _PREFIXES: Final = {"x": "urn:x:", "": "http://a/b#", "xsd": "http://www.w3.org/2001/XMLSchema#"}
+_XSD: Final = "http://www.w3.org/2001/XMLSchema#"
 _NAMES: Final = (*("x", "x", "", "xsd") * 20, "none")
 _STRINGS: Final = (
     *("", "urn:a", "http://a/b#c", "http://www.w3.org/1999/02/22-rdf-syntax-ns#langString", "a b"),
     *("<>", "en", "en-US", "en--ltr", "é😀", "ltr", "y" * 70, "z" * 1100, '"\\\n', "_:b", "x:é"),
-    *("urn:x-arq:DefaultGraphNode", XSD_DECIMAL, XSD_DOUBLE, XSD_INTEGER),
+    *("urn:x-arq:DefaultGraphNode", f"{_XSD}decimal", f"{_XSD}double", f"{_XSD}integer"),
 )
 
 

@@ -382,19 +382,6 @@ def test_a_timeout_may_be_endless() -> None:
         assert not list(stream.statements())
 
 
-# What importing needs
-
-
-def test_the_error_without_grpc_names_the_extra() -> None:
-    done = programs.run(
-        "import sys; sys.modules['grpc'] = None\n"
-        "from jelly_plugins import MissingExtraError\n"
-        "try:\n    import jelly_plugins.grpc\n"
-        "except MissingExtraError as error:\n    print(error)"
-    )
-    assert "pip install 'jelly-plugins[grpc]'" in done.stdout, done.stderr
-
-
 def test_nothing_is_registered_in_protobufs_own_pool() -> None:
     """Another package, such as pyjelly, may have registered its ``rdf.proto`` there."""
     done = programs.run(

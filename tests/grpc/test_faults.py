@@ -4,8 +4,6 @@ resources are left.
 
 from __future__ import annotations
 
-import gc
-import os
 import random
 import threading
 import time
@@ -22,7 +20,6 @@ import pytest
 from jelly_plugins import Iri, Literal, Quad, ServiceError, StreamOptions, Triple
 from jelly_plugins.codec import DEFAULT_LIMITS, LogicalType, PhysicalType
 from jelly_plugins.grpc import (
-    Broadcast,
     Client,
     Published,
     Server,
@@ -33,7 +30,7 @@ from jelly_plugins.grpc import (
 )
 
 from .. import programs
-from .support import FLAT, PATIENCE, Fixed, eventually, frames_of, numbered, service
+from .support import PATIENCE, frames_of, numbered
 
 #: Number of statements of a stream, more than one transaction of a store holds.
 COUNT = 5000
@@ -241,16 +238,6 @@ def come_and_go(server: Server, number: int) -> None:
             client.subscribe("live")
 
 
-measures_memory = pytest.mark.skipif(
-    not Path("/proc/self/statm").exists(), reason="memory is not reported"
-)
-
-
-def resident() -> int:
-    """Resident memory of this process in bytes."""
-    return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
-
-
 class Discarded:
     """A sink that keeps nothing."""
 
@@ -259,59 +246,75 @@ class Discarded:
             pass
 
 
+# What a process of pytest has allocated before would hide what these programs allocate.
+measures_memory = pytest.mark.skipif(
+    not Path("/proc/self/statm").exists(), reason="memory is not reported"
+)
+
+CONNECTIONS = """
+import gc, sys, threading, tracemalloc
+from concurrent.futures import ThreadPoolExecutor
+from jelly_plugins.grpc import Broadcast
+from tests.grpc.support import Fixed, eventually, frames_of, numbered, service
+from tests.grpc.test_faults import QUADS, Discarded, come_and_go
+from tests.memory import resident
+live = Broadcast(QUADS)
+topics = {"live": live, "file": Fixed(frames_of(numbered(2000)))}
+threads = threading.active_count()
+with service(topics, sink=Discarded()) as (server, _):
+    with ThreadPoolExecutor(8) as pool:
+        tracemalloc.start()
+        list(pool.map(lambda n: come_and_go(server, n), range(50)))
+        gc.collect()
+        before = resident(), tracemalloc.get_traced_memory()[0]
+        list(pool.map(lambda n: come_and_go(server, n), range(int(sys.argv[1]))))
+    eventually(lambda: live.subscribers == 0)
+    gc.collect()
+    print(resident() - before[0], tracemalloc.get_traced_memory()[0] - before[1])
+eventually(lambda: threading.active_count() <= threads)
+"""
+
+
 @measures_memory
 @pytest.mark.parametrize("count", [100, pytest.param(1000, marks=pytest.mark.slow)])
 def test_connections_that_are_opened_and_lost(count: int) -> None:
-    live = Broadcast(QUADS)
-    topics = {"live": live, "file": Fixed(frames_of(numbered(2000)))}
-    gc.collect()
-    threads = threading.active_count()
-    with service(topics, sink=Discarded()) as (server, _):
-        with ThreadPoolExecutor(8) as pool:
-            list(pool.map(lambda n: come_and_go(server, n), range(50)))
-            gc.collect()
-            before = resident()
-            list(pool.map(lambda n: come_and_go(server, n), range(count)))
-        eventually(lambda: live.subscribers == 0)
-        gc.collect()
-        grown = resident() - before
-        # 1,000 connections that leaked 100 kB each would leave 100 MB.
-        assert grown < 20 << 20, grown
-    eventually(lambda: threading.active_count() <= threads)
+    done = programs.run(CONNECTIONS, str(count))
+    assert done.returncode == 0, done.stderr
+    grown, of_python = map(int, done.stdout.split())
+    assert of_python < 50_000 + count * 100
+    # gRPC's own memory, and malloc's for each thread, vary.
+    assert grown < (8 << 20) + count * 30_000
 
 
 STALLED = """
-import sys, time
-import grpc
-from jelly_plugins.grpc import protocol
-with grpc.insecure_channel(sys.argv[1]) as channel:
-    call = channel.unary_stream(protocol.SUBSCRIBE)(protocol.write_subscribe("t", None))
-    next(call)
-    print("listening", flush=True)
-    time.sleep(1000)
+from jelly_plugins.grpc import Broadcast, serve
+from tests.grpc.support import FLAT, delimited, eventually, frames_of
+from tests.grpc.test_faults import long_ones
+from tests.memory import resident
+topic = Broadcast(FLAT, subscriber_timeout=0)
+sent = delimited(frames_of(long_ones(20)))
+with serve({"t": topic}) as server:
+    print(server.address, flush=True)
+    eventually(lambda: topic.subscribers == 1)
+    before = resident()
+    for _ in range(1000):
+        topic.send(sent)
+    print(resident() - before, flush=True)
+    assert not topic.subscribers
 """
 
 
 @measures_memory
 def test_a_stalled_subscriber_takes_bounded_memory() -> None:
-    topic = Broadcast(FLAT, subscriber_timeout=0)
-    with service({"t": topic}) as (server, _):
-        stalled = programs.start(STALLED, server.address)
-        try:
-            assert stalled.stdout is not None
-            stalled.stdout.readline()
-            sent = long_ones(200)
-            topic.send(sent)
-            gc.collect()
-            before = resident()
-            while topic.subscribers:
-                topic.send(sent)
-            for _ in range(300):
-                # 600 MB, if they were buffered.
-                topic.send(sent)
-            gc.collect()
-            # The threads of gRPC, and malloc for each, keep more where the machine is loaded.
-            assert resident() - before < 240 << 20
-        finally:
-            stalled.kill()
-            stalled.communicate()
+    server = programs.start(STALLED)
+    assert server.stdout is not None
+    address = server.stdout.readline().decode().strip()
+    with grpc.insecure_channel(address) as channel:
+        call: Any = channel.unary_stream(protocol.SUBSCRIBE)
+        stalled = call(protocol.write_subscribe("t", None))
+        next(stalled)
+        grown = int(server.stdout.readline())
+        server.communicate(timeout=PATIENCE)
+    # 4 MB, where 1 MB waits; a buffer without a bound would hold 200 MB.
+    assert grown < 40 << 20
+    assert server.returncode == 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import weakref
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -332,6 +333,16 @@ def test_a_subscriber_that_leaves_is_forgotten() -> None:
         # A disconnected subscriber does not block a publisher.
         topic.send(numbered(20_000))
         assert topic.subscribers == 0
+
+
+def test_a_topic_without_news_keeps_no_subscriber_that_has_left() -> None:
+    topic = Broadcast(FLAT)
+    left: Any = topic.subscribe("t", None)
+    left.cancel()
+    kept = weakref.ref(left)
+    del left
+    topic.subscribe("t", None)
+    assert kept() is None
 
 
 def test_a_topic_that_is_closed_ends_with_a_status() -> None:

@@ -25,7 +25,7 @@ from jelly_plugins.codec import DEFAULT_GRAPH, DEFAULT_LIMITS
 from jelly_plugins.codec.text.ntriples import Dialect, LineParser, parse_ntriples
 from jelly_plugins.formats.settings import ConversionSettings
 from jelly_plugins.formats.table import read_statements
-from jelly_plugins.io.names import Format, format_of
+from jelly_plugins.io.sources import Format, format_of
 from jelly_plugins.jena import JenaFormat, JenaReader
 from jelly_plugins.jena import read as read_rows
 from jelly_plugins.jena import write as write_rows
@@ -101,8 +101,8 @@ def test_prefixes_as_jena_writes_them(jvm: Jvm, tmp_path: Path) -> None:
         jvm("rdf", text, theirs)
         with JenaReader(theirs) as batches:
             found = [statement for batch in batches for statement in batch.statements]
-            prefixes, base = batches.prefixes, batches.base
-        write_rows(found, ours, prefixes=prefixes, base=base)
+            prefixes = batches.prefixes
+        write_rows(found, ours, namespaces=prefixes)
         if each is JenaFormat.THRIFT:
             assert prefixes == {"e": "http://e/", "x": "http://x#"}
             assert ours.read_bytes() == theirs.read_bytes()

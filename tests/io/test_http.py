@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import gzip
 import io
-import re
 import socket
 import struct
 import threading
@@ -96,9 +95,9 @@ def serving_part(
 ) -> AbstractContextManager[str]:
     """Run a server that announces a body and closes the connection after ``sent`` bytes of it.
 
-    :param content_range: this header of a response with status 206; an empty value for no header.
+    :param content_range: this header of a response with status 206.
     """
-    headers = [("Content-Range", content_range)] if content_range else []
+    headers = [] if content_range is None else [("Content-Range", content_range)]
     part = body[:sent]
     if chunked:
         headers.append(("Transfer-Encoding", "chunked"))
@@ -161,16 +160,6 @@ def test_a_short_response_is_rejected(name: str, chunked: bool) -> None:
         JELLY_READERS[name](response)
 
 
-@pytest.mark.parametrize("length", ["{0}, {1}", "{1}"])
-def test_two_lengths_are_rejected(length: str) -> None:
-    data, end = two_frames()
-    lengths = [("Content-Length", each.format(end, len(data))) for each in ("{0}", length)]
-    with answering(answer_of(200, *lengths, body=data)) as url, urlopen(url) as response:
-        for source in (url, response):
-            with pytest.raises(SourceError, match="more than one Content-Length"):
-                list(read(source))
-
-
 @pytest.fixture
 def registered() -> Iterator[None]:
     """Register ``format="jelly"`` for this package until the end of a test."""
@@ -201,24 +190,11 @@ def test_a_short_response_to_rdflib_itself(graph: Any, name: str, chunked: bool)
 def test_a_part_is_rejected(name: str, chunked: bool) -> None:
     """A server or a proxy may answer with a part that the client did not request."""
     data, end = two_frames()
-    size = len(data)
-    for part, content_range in (
-        (data[:end], f"bytes 0-{end - 1}/{size}"),
-        (data[:end], f"bytes 0-{end - 1}/*"),
-        (data[:end], "bytes 0-x/y"),
-        (data, f"bytes {end}-{size - 1}/{size}"),
-        (data, ""),
-    ):
-        given = re.escape(content_range or "none")
-        with (
-            serving_part(part, len(part), chunked=chunked, content_range=content_range) as url,
-            urlopen(url) as response,
-            pytest.raises(TruncatedError, match=rf"a part of the file \(Content-Range: {given}\)"),
-        ):
-            JELLY_READERS[name](response)
+    content_range = f"bytes 0-{end - 1}/{len(data)}"
     with (
-        serving_part(data, size, content_range=f"bytes 0-{size - 1}/{size}") as url,
+        serving_part(data[:end], end, chunked=chunked, content_range=content_range) as url,
         urlopen(url) as response,
+        pytest.raises(TruncatedError, match="a part of the file"),
     ):
         JELLY_READERS[name](response)
 

@@ -21,7 +21,8 @@ from jelly_plugins import (
     write,
     write_frames,
 )
-from jelly_plugins.io.names import check_jelly_name, format_named, format_of
+from jelly_plugins.io.sinks import check_jelly_name
+from jelly_plugins.io.sources import format_named, format_of
 
 TRIPLES = [Triple(Iri("urn:s"), Iri("urn:p"), Iri("urn:o"))]
 

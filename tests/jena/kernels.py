@@ -6,12 +6,11 @@ from importlib import import_module
 from typing import Any, NamedTuple
 
 from jelly_plugins import Triple
-from jelly_plugins.codec import DEFAULT_GRAPH, DEFAULT_LIMITS, Limits, describe
-from jelly_plugins.codec.text.ntriples import parse_nquads
+from jelly_plugins.codec import DEFAULT_GRAPH, DEFAULT_LIMITS, Limits
+from jelly_plugins.codec.text.ntriples import parse_nquads, statement_text
 from jelly_plugins.errors import JellyError
 from jelly_plugins.jena.names import JenaFormat
 from jelly_plugins.jena.streams import batches
-from jelly_plugins.jena.terms import TermTexts
 
 from . import peers
 
@@ -50,8 +49,15 @@ class Kernel(NamedTuple):
         return written
 
     def write(self, statements: Any, form: JenaFormat, **settings: Any) -> bytes:
-        """Return the rows of statements."""
-        return self.lines(TermTexts(describe, DEFAULT_LIMITS).lines(statements), form, **settings)
+        """Return the rows of statements, which are those of their lines."""
+        written: bytes = self.RowWriter(form, **settings).add(statements)
+        assert written == self.lines(lines_of(statements), form, **settings)
+        return written
+
+
+def lines_of(statements: Any) -> bytes:
+    """Return the lines of statements, with base directions."""
+    return b"".join(f"{statement_text(each, directions=True)}\n".encode() for each in statements)
 
 
 def load_kernel(name: str) -> Kernel:

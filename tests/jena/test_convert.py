@@ -9,7 +9,7 @@ import pytest
 
 from jelly_plugins import Iri, JellyError, Literal, TermError, Triple
 from jelly_plugins.codec import Limits
-from jelly_plugins.io.names import Format
+from jelly_plugins.io.sources import Format
 from jelly_plugins.jena import JenaFormat, JenaReader, detect, write
 from jelly_plugins.jena import read as read_rows
 

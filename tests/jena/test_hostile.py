@@ -10,8 +10,7 @@ import pytest
 from jelly_plugins import Limits, TruncatedError, WireError
 from jelly_plugins.codec.common.wire import varint
 from jelly_plugins.errors import JellyError, LimitError
-from jelly_plugins.jena import JenaFormat, messages
-from jelly_plugins.jena.rows import protobuf_struct, thrift_struct
+from jelly_plugins.jena import JenaFormat
 from jelly_plugins.jena.streams import batches
 
 from .kernels import Kernel, rows
@@ -85,6 +84,12 @@ THRIFT_ERRORS = [
     ),
     (thrift("1c1801", b"x", "0802", "01", b"y"), "field 1 of RDF_PrefixDecl occurs twice"),
     (thrift("1c1801", b"x", "0000"), "RDF_PrefixDecl has no uri"),
+    (thrift("3c4c", IRI, "0c02"), "RDF_Quad has no S"),
+    (thrift("2c1c", IRI, "1c", IRI, "1c3c2802", b"en", "0802"), "RDF_Literal has no lex"),
+    (
+        thrift("2c1c", IRI, "1c", IRI, "1c3c1801", b"x", "2803", b"urn", "0804"),
+        "field 2 of RDF_Literal .*order",
+    ),
     (thrift("2c1c", IRI, "0000"), "RDF_Triple has no P"),
     (thrift("3c1c", IRI, "1c", IRI, "0000"), "RDF_Quad has no O"),
     # Numbers that are too long, and text that is not valid UTF-8.
@@ -130,10 +135,12 @@ PROTO_ERRORS = [
     (proto(field(1, field(1, 7))), "field 1 of RDF_PrefixDecl has the wrong type"),
     (proto(field(1, field(1, b"x") * 2)), "field 1 of RDF_PrefixDecl occurs twice"),
     (proto(field(2, field(1, PROTO_IRI))), "RDF_Triple has no P"),
+    (proto(field(2, field(2, PROTO_IRI) + field(1, PROTO_IRI))), "RDF_Triple has no S"),
+    (proto(field(1, field(2, b"x") + field(1, b"y"))), "field 1 of RDF_PrefixDecl .*out of order"),
     (proto(field(2, b"\xff")), "ends after its message"),
     (proto(field(2, b"\x0a\x7f")), "ends after its message"),
-    (proto(b"\x13"), "wire type 3 is not valid"),
-    (proto(b"\x02\x00"), "field number 0 is not valid"),
+    (proto(b"\x13"), "field 2 of RDF_StreamRow has the wrong type"),
+    (proto(b"\x02\x00"), "RDF_StreamRow has no field 0"),
     (proto(field(1, field(1, b"\xff"))), "prefix of RDF_PrefixDecl is not valid UTF-8"),
     (
         proto(
@@ -155,7 +162,7 @@ PROTO_ERRORS = [
         ),
         "RDF_Literal has more than one kind",
     ),
-    (b"\xff" * 10 + b"\x01", "length of a row is not a number"),
+    (b"\xff" * 10 + b"\x01", "a number is too long for its type"),
 ]
 
 
@@ -178,14 +185,15 @@ def test_errors_are_raised_before_the_row_is_complete(kernel: Kernel) -> None:
 @pytest.mark.parametrize("form", FORMATS)
 def test_deep_nesting(kernel: Kernel, form: JenaFormat) -> None:
     def nested(depth: int) -> bytes:
-        struct = thrift_struct if form is T else protobuf_struct
-        iri = term = struct(messages.TERM, [(1, struct(messages.IRI, [(1, b"urn:s")]))])
+        if form is T:
+            parts = thrift("1c", IRI, "1c", IRI)
+            start = b"\x2c" + (parts + thrift("1c9c")) * depth + parts + b"\x1c" + IRI
+            return (start + b"\0" * (2 * depth + 2)) * 2
+        parts = field(1, PROTO_IRI) + field(2, PROTO_IRI)
+        term = PROTO_IRI
         for _ in range(depth):
-            inner = struct(messages.TRIPLE, [(1, iri), (2, iri), (3, term)])
-            term = struct(messages.TERM, [(9, inner)])
-        whole = struct(messages.TRIPLE, [(1, iri), (2, iri), (3, term)])
-        row = struct(messages.STREAM_ROW, [(2, whole)])
-        return (row if form is T else varint(len(row)) + row) * 2
+            term = field(6, parts + field(3, term))
+        return proto(field(2, parts + field(3, term))) * 2
 
     assert len(kernel.read(nested(64), form)) == 2
     error = rejected(kernel, nested(65), form)

@@ -28,7 +28,7 @@ from jelly_plugins.patch import (
     read_patches,
     write_patches,
 )
-from jelly_plugins.patch.logs.conversion import convert
+from jelly_plugins.patch.logs import convert
 from jelly_plugins.patch.writer import write_rows
 
 from ..cli.command import jelly

@@ -10,13 +10,12 @@ from typing import Any
 import pytest
 
 from jelly_plugins import BlankNode, Iri, Limits, Literal, Quad, Triple
-from jelly_plugins.codec import DEFAULT_GRAPH, DEFAULT_LIMITS, describe
+from jelly_plugins.codec import DEFAULT_GRAPH, DEFAULT_LIMITS
 from jelly_plugins.codec.text.ntriples import parse_nquads
 from jelly_plugins.errors import (
     JellyError,
     LimitError,
     LookupTableError,
-    OptionsError,
     SourceError,
     StatementError,
     TermError,
@@ -24,17 +23,16 @@ from jelly_plugins.errors import (
 )
 from jelly_plugins.io.chunks import Chunk, ChunkReader
 from jelly_plugins.jena import JenaFormat, read
-from jelly_plugins.jena.streams import RowsReader, write_rows
-from jelly_plugins.jena.terms import TermTexts, TermWriter
-from jelly_plugins.jena.values import XSD_DECIMAL, XSD_DOUBLE, XSD_INTEGER
+from jelly_plugins.jena.streams import RowsReader, RowWriter, write_rows
 
-from .kernels import Kernel, rows
+from .kernels import Kernel, lines_of, rows
 
 FORMATS = list(JenaFormat)
 S, P, O, G = (("iri", {"iri": f"urn:{name}"}) for name in "spog")  # noqa: E741
 GENERIC = Triple(Iri("urn:s"), Iri("urn:p"), Iri("urn:o"))
 RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
 XSD = "http://www.w3.org/2001/XMLSchema#"
+XSD_INTEGER, XSD_DECIMAL, XSD_DOUBLE = f"{XSD}integer", f"{XSD}decimal", f"{XSD}double"
 
 
 def triple(*terms: Any) -> Any:
@@ -190,7 +188,7 @@ def test_values_that_are_not_statements_are_rejected(
     form: JenaFormat, statement: tuple[Any, ...], message: str
 ) -> None:
     with pytest.raises((TermError, StatementError)) as caught:
-        TermWriter(form).add([statement])
+        RowWriter(form).add([statement])
     assert str(caught.value) == message
 
 
@@ -217,10 +215,6 @@ def test_a_base_is_kept_and_resolves_nothing(kernel: Kernel) -> None:
     reader = kernel.StatementReader(JenaFormat.PROTOBUF)
     text, _ = reader.read_text(data, 0)
     assert (reader.base, text) == ("urn:b/", b"<urn:s> <urn:p> <x> .\n")
-    encoder = kernel.RowWriter(JenaFormat.PROTOBUF)
-    assert encoder.set_base("urn:b/") + encoder.add_lines(text) == data
-    with pytest.raises(OptionsError, match="RDF Thrift has no row"):
-        kernel.RowWriter(JenaFormat.THRIFT).set_base("urn:b/")
 
 
 @pytest.mark.parametrize(
@@ -275,7 +269,7 @@ def test_two_kinds_of_a_literal_are_rejected(kernel: Kernel) -> None:
 def test_generalized_statements_are_rejected(kernel: Kernel, form: JenaFormat) -> None:
     statement = Quad(Literal("x"), Iri("urn:p"), Iri("urn:o"), Iri("urn:g"))
     with pytest.raises(StatementError, match="row 0: LITERAL as subject"):
-        TermWriter(form).add([statement])
+        RowWriter(form).add([statement])
     with pytest.raises(TextError, match="LITERAL as subject"):
         kernel.lines(b'"x" <urn:p> <urn:o> .\n', form)
 
@@ -298,7 +292,7 @@ def test_prefix_names_are_written_in_thrift_only(kernel: Kernel) -> None:
         Triple(Iri("http://e/a/b"), Iri("http://e/x#q"), Iri("http://e/x#long-q")),
     ]
     prefixes = {"e": "http://e/", "x": "http://e/x#", "l": "http://e/x#long-"}
-    lines = TermTexts(describe, DEFAULT_LIMITS).lines(statements)
+    lines = lines_of(statements)
     encoder = kernel.RowWriter(JenaFormat.THRIFT)
     opening = b"".join(encoder.add_prefix(*each) for each in prefixes.items())
     expected = [
@@ -320,7 +314,7 @@ def test_prefix_names_are_written_in_thrift_only(kernel: Kernel) -> None:
 
 
 def test_statements_that_cannot_be_written(form: JenaFormat) -> None:
-    writer = TermWriter(form)
+    writer = RowWriter(form)
     for term, error in (
         (Literal("\ud800"), TermError),
         (Literal("x", "en--up"), TermError),

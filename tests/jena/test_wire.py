@@ -10,14 +10,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from jelly_plugins import BlankNode, Iri, Literal, Quad, Triple
-from jelly_plugins.codec import DEFAULT_GRAPH, DEFAULT_LIMITS, describe
+from jelly_plugins.codec import DEFAULT_GRAPH
 from jelly_plugins.codec.text.ntriples import parse_nquads
 from jelly_plugins.jena import JenaFormat, read
-from jelly_plugins.jena.terms import TermTexts
 
 from ..fuzz.jena import made_rows, random_rows
 from . import peers
-from .kernels import KERNELS, Kernel, load_kernel, outcome
+from .kernels import KERNELS, Kernel, lines_of, load_kernel, outcome
 
 FORMATS = list(JenaFormat)
 
@@ -118,5 +117,6 @@ def test_written_rows(form: JenaFormat, name: str, statements: list[Any], abbrev
     opening = []
     if abbreviate:
         opening = [writer.add_prefix("e", "http://e/"), writer.add_prefix("h", "http://e/#")]
-    lines = TermTexts(describe, DEFAULT_LIMITS).lines(statements)
-    assert decoded(b"".join(opening) + writer.add_lines(lines), form) == statements
+    written = writer.add(statements)
+    assert writer.add_lines(lines_of(statements)) == written
+    assert decoded(b"".join(opening) + written, form) == statements

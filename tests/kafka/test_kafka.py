@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import os
 import random
 import signal
@@ -25,6 +24,7 @@ from jelly_plugins.codec import Encoder, LogicalType, PhysicalType, StreamOption
 from jelly_plugins.oxigraph import load
 from jelly_plugins.patch import ABORT, BEGIN, COMMIT, Operation, Patch, add, delete, write_patches
 from jelly_plugins.spark.shards import ShardedStore, verify
+from tests.conversions import written
 from tests.shared_data import ROOT, shared
 from tests.test_docs import BROKER, code_of, reason
 
@@ -198,9 +198,7 @@ class Source:
             if self.number:
                 headers.append(("prev", Iri(f"urn:patch:{self.number - 1}")))
         self.number += 1
-        out = io.BytesIO()
-        write_patches([Patch(rows, headers)], out)
-        return out.getvalue()
+        return written(write_patches, [Patch(rows, headers)])
 
 
 class Follower:

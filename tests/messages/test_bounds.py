@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from jelly_plugins import LimitError, Limits, TextError, native
-from jelly_plugins.formats.contexts import ContextLoader
+from jelly_plugins.formats.json_ld import ContextLoader
 from jelly_plugins.io.sources import Input
 from jelly_plugins.messages.formats import syntax_named
 from jelly_plugins.messages.rdf_xml import rdf_xml_events

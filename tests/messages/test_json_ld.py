@@ -18,7 +18,7 @@ from jelly_plugins import (
     Quad,
     TextError,
 )
-from jelly_plugins.formats.reading import ChunkFile
+from jelly_plugins.io.chunks import ChunkFile
 from jelly_plugins.messages import read_messages
 
 from ..codec.input_kinds import Trickle

@@ -152,7 +152,7 @@ def test_labels_that_are_not_names_round_trip() -> None:
     assert written(read(log, "rdf"), "rdf") == log
 
 
-@pytest.mark.parametrize("encoding", ["utf-16", "iso-8859-1", "utf-8"])
+@pytest.mark.parametrize("encoding", ["iso-8859-1", "utf-8"])
 def test_encodings(encoding: str) -> None:
     one = f'<?xml version="1.0" encoding="{encoding}"?>{ONE.replace(">x<", ">é<!-- a -->x<")}\n'
     assert [
@@ -164,10 +164,12 @@ def test_encodings(encoding: str) -> None:
     ]
 
 
-def test_a_document_in_another_encoding_than_its_log() -> None:
+def test_a_document_in_another_encoding_than_the_one_before() -> None:
     latin = ONE.replace(">x<", ">é<")
-    for before in (ONE, DECLARATION + ONE):
-        log = f'{before}\n<?xml version="1.0" encoding="latin1"?>{latin}\n'
-        for encoding in ("utf-8", "latin-1"):
-            with pytest.raises(TextError, match="line 2: message 1: the encoding iso8859-1 is not"):
-                read(log.encode(encoding), "rdf")
+    log = f"{latin}\n".encode() + f'<?xml version="1.0" encoding="latin1"?>{latin}\n'.encode(
+        "latin-1"
+    )
+    assert [quad.object for message in read(log, "rdf") for quad in message.quads] == [
+        Literal("é"),
+        Literal("é"),
+    ]

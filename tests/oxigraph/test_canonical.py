@@ -26,8 +26,7 @@ from jelly_plugins.codec.patch.operations import END, add
 from jelly_plugins.codec.text.forms import FORMS, is_canonical
 from jelly_plugins.codec.text.ntriples import term_text
 from jelly_plugins.oxigraph.canonical import SURE_TERMS, canonical, canonicals
-from jelly_plugins.oxigraph.plain_text import canonical_quads, plain_text
-from jelly_plugins.oxigraph.rows import RowFactory
+from jelly_plugins.oxigraph.rows import RowFactory, canonical_quads, plain_text
 
 from ..ntriples import WholeTexts
 

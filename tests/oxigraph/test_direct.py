@@ -10,10 +10,10 @@ import pyoxigraph as ox
 import pytest
 
 from jelly_plugins import JellyError, LimitError, SourceError, TermError, TextError
-from jelly_plugins.formats.depth import DEPTH
+from jelly_plugins.formats.reading import DEPTH
 from jelly_plugins.io.streams import write_bytes
 from jelly_plugins.oxigraph import BOOKKEEPING, load
-from jelly_plugins.oxigraph import direct_text as direct
+from jelly_plugins.oxigraph import loading as direct
 
 from .support import O, P, S, Triple, contents
 
@@ -99,6 +99,14 @@ def test_the_reserved_graph_in_small_chunks(size: int) -> None:
     text = PREFIXES + NAMES[1] + b" { <urn:s> <urn:p> <urn:o> }\n"
     with pytest.raises(TermError, match="bookkeeping"):
         load(ox.Store(), Small(text), format="trig")
+
+
+@pytest.mark.parametrize(
+    "base", ["urn:jelly-plugins:bookkeeping", "urn:jelly-plugins:bookkeeping#x"]
+)
+def test_the_reserved_graph_by_the_base(base: str) -> None:
+    with pytest.raises(TermError, match="bookkeeping"):
+        load(ox.Store(), b"<> { <urn:s> <urn:p> 1 }", format="trig", base=base)
 
 
 @pytest.mark.parametrize("text", [b'"bookkeeping"', b'"\\u0041"', b"<urn:jelly-plugins:x>"])

@@ -25,9 +25,8 @@ from jelly_plugins.oxigraph import (
     replay,
     set_position,
 )
-from jelly_plugins.oxigraph.patches import staging
 from jelly_plugins.patch import read_patches, recording, undo
-from jelly_plugins.patch.replay.target import lock_of
+from jelly_plugins.patch.replay.settings import lock_of
 
 from .. import programs
 from ..interrupting import Interrupting
@@ -315,7 +314,7 @@ def test_threads_that_share_a_recorder(new_store: Callable[[], ox.Store], path: 
 def test_interrupts_at_any_line(path: Path) -> None:
     """Whatever line they come at, log and store go on together."""
     store, copy = ox.Store(), ox.Store()
-    files = {module.__file__ for module in (record_module, recording, staging)}
+    files = {module.__file__ for module in (record_module, recording)}
     with record(store, path) as recorder:
         at = 0
         reached = False

@@ -23,7 +23,7 @@ from jelly_plugins.patch import (
     write_patches,
     write_rows,
 )
-from jelly_plugins.patch.logs.conversion import PatchOptionChanges, convert
+from jelly_plugins.patch.logs import PatchOptionChanges, convert
 from jelly_plugins.patch.writer import LOOK_AHEAD, infer_options
 
 MANY = 1500

@@ -34,7 +34,7 @@ from jelly_plugins.patch import (
     write_patches,
 )
 from jelly_plugins.patch.columns import PatchColumnReader
-from jelly_plugins.patch.logs.conversion import PatchOptionChanges, convert
+from jelly_plugins.patch.logs import PatchOptionChanges, convert
 
 from ..shared_data import shared
 

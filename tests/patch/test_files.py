@@ -48,8 +48,8 @@ from jelly_plugins.patch import (
     write_patches,
     write_rows,
 )
-from jelly_plugins.patch.formats import detect
-from jelly_plugins.patch.writer import PatchSerializer, infer_options
+from jelly_plugins.patch.reader import detect
+from jelly_plugins.patch.writer import infer_options, patch_writer
 
 from ..shared_data import shared
 from .strategies import logs
@@ -346,7 +346,7 @@ def test_compressed_logs_are_not_followed() -> None:
 def test_logs_grow_by_appending(format: PatchFormat) -> None:  # noqa: A002
     log = b""
     for number in range(4):
-        serializer = PatchSerializer(format, continues=number > 0)
+        serializer = patch_writer(format, continues=number > 0)
         for row in ROWS:
             log += serializer.add([row])
         assert not serializer.inside_patch
@@ -363,7 +363,7 @@ def test_logs_can_be_put_together_as_files(format: PatchFormat) -> None:  # noqa
 
 @pytest.mark.parametrize("format", FORMATS)
 def test_a_patch_that_is_ended_has_come_out(format: PatchFormat) -> None:  # noqa: A002
-    serializer = PatchSerializer(format)
+    serializer = patch_writer(format)
     data = serializer.add(ROWS[:5])
     assert list(PatchReader(data)) == ROWS[:5]
     serializer.add([BEGIN])

@@ -15,7 +15,7 @@ from jelly_plugins.codec import Operation, OperationKind, PatchStatementType, de
 from jelly_plugins.errors import StatementError, TruncatedError
 from jelly_plugins.oxigraph import count_quads, record, replay
 from jelly_plugins.patch import PatchFormat, PatchReader, Report, check, read_patches
-from jelly_plugins.patch.logs.conversion import convert
+from jelly_plugins.patch.logs import convert
 
 from ..codec import patch_wire as w
 from ..shared_data import shared

@@ -34,8 +34,7 @@ from jelly_plugins.patch import (
     undo,
     write_patches,
 )
-from jelly_plugins.patch.logs.conversion import convert
-from jelly_plugins.patch.logs.editing import invert_log
+from jelly_plugins.patch.logs import convert, invert_log
 
 #: Random logs of the slow form.
 LOGS = int(os.environ.get("JELLY_PLUGINS_HISTORIES", "2000"))

@@ -162,8 +162,6 @@ if not child:
         print(error, flush=True)
     os.close(ask)
     os.read(asked, 1)
-    # As where another thread was writing.
-    log._lock.acquire()
     log.close()
     os._exit(0)
 log.append([])

@@ -38,7 +38,7 @@ class ListedTarget:
     def positions(self) -> Sequence[Position]:
         return self._positions
 
-    def apply(self, changes: NetChanges, before: Position | None, after: Position | None, /) -> int:
+    def apply(self, changes: NetChanges, position: Position | None, /) -> int:
         raise NotImplementedError
 
 

@@ -22,7 +22,7 @@ from jelly_plugins.patch import (
     diff,
     invert,
 )
-from jelly_plugins.patch.logs.editing import invert_log
+from jelly_plugins.patch.logs import invert_log
 
 S, P, G, H = Iri("urn:s"), Iri("urn:p"), Iri("urn:g"), Iri("urn:h")
 ONE, TWO, THREE = (Triple(S, P, Literal(str(number))) for number in (1, 2, 3))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import warnings
 from collections.abc import Iterable
 from typing import Any
@@ -20,6 +19,8 @@ from jelly_plugins import (
 from jelly_plugins.io.streams import write_bytes
 from jelly_plugins.rdflib.terms import default_graph
 
+from ..conversions import written
+
 S, P, O, G = (Iri(f"http://example.org/{name}") for name in "spog")  # noqa: E741
 
 TRIPLES = StreamOptions(physical_type=PhysicalType.TRIPLES, logical_type=LogicalType.FLAT_TRIPLES)
@@ -27,6 +28,7 @@ QUADS = StreamOptions(physical_type=PhysicalType.QUADS, logical_type=LogicalType
 GRAPHS = StreamOptions(physical_type=PhysicalType.GRAPHS, logical_type=LogicalType.FLAT_QUADS)
 
 EX = "http://example.org/"
+TRIPLE = (URIRef(EX + "s"), URIRef(EX + "p"), URIRef(EX + "o"))
 
 
 def jelly(statements: Iterable[tuple[Any, ...]], **settings: Any) -> bytes:
@@ -36,9 +38,7 @@ def jelly(statements: Iterable[tuple[Any, ...]], **settings: Any) -> bytes:
 
 def jelly_frames(frames: Iterable[Any], **settings: Any) -> bytes:
     """A stream of frames in generic terms."""
-    file = io.BytesIO()
-    write_frames(frames, file, **settings)
-    return file.getvalue()
+    return written(write_frames, frames, **settings)
 
 
 def conjunctive_graph(**settings: Any) -> ConjunctiveGraph:

@@ -5,8 +5,6 @@ from __future__ import annotations
 import logging
 import os
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +18,7 @@ from jelly_plugins.rdflib.memory import compiled, parts_of
 from jelly_plugins.rdflib.terms import RdflibFactory, make_literal
 from jelly_plugins.rdflib.terms import kept as kept_node
 
-from ..shared_data import ROOT
+from .. import programs
 from .test_terms import DATATYPES, LEXICAL_FORMS
 
 pytestmark = [
@@ -190,10 +188,7 @@ def test_a_later_rdflib_is_told_from_the_one_that_is_known(
         "assert set(copy) == set(graph) and compiled() is None, rdflib.__file__\n"
     )
     path = os.pathsep.join(filter(None, (str(tmp_path), os.environ.get("PYTHONPATH"))))
-    environment = {**os.environ, "PYTHONPATH": path}
-    done = subprocess.run(
-        [sys.executable, "-c", program], env=environment, cwd=ROOT, capture_output=True, text=True
-    )
+    done = programs.run(program, PYTHONPATH=path)
     assert done.returncode == 0, done.stderr
     (line,) = (each for each in done.stderr.splitlines() if "jelly-plugins" in each)
     assert f"differs from the versions that jelly-plugins supports: {reason}" in line

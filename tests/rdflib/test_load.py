@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 import rdflib
-from rdflib import Dataset, Graph, URIRef
+from rdflib import Dataset, Graph
 from rdflib.compare import isomorphic
 
-from jelly_plugins import JellyError, TextError, read_frames
+from jelly_plugins import JellyError, read_frames
 from jelly_plugins.codec import delimit
 from jelly_plugins.rdflib import load, read_graphs, read_statements
 
@@ -30,43 +30,30 @@ ex:s ex:p 1.50 . ex:g { ex:s ex:p _:b . _:b ex:p "x" . } """
 # rdflib's own parsers use what rdflib warns of.
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
 
-PLUGINS = {
-    "jelly-plugins-nt": "nt",
-    "jelly-plugins-turtle": "turtle",
-    "jelly-plugins-xml": "rdf/xml",
-}
+
+@pytest.mark.parametrize("name", ["nt", "turtle", "xml", "nquads", "trig"])
+def test_plugins(name: str) -> None:
+    has_graphs = name in ("nquads", "trig")
+    given, make = (TRIG, Dataset) if has_graphs else (TURTLE, Graph)
+    form = "rdf/xml" if name == "xml" else name
+    data = converted(given, "trig" if has_graphs else "turtle", form)
+    for source in (data, data.decode(), io.BytesIO(data), io.StringIO(data.decode())):
+        found: Any = make()
+        is_data = isinstance(source, bytes | str)
+        found.parse(**{"data" if is_data else "source": source}, format=f"jelly-plugins-{name}")
+        if has_graphs:
+            assert len(found) == 3
+        else:
+            assert isomorphic(found, Graph().parse(data=TURTLE, format="turtle"))
 
 
-@pytest.mark.parametrize(("plugin", "name"), PLUGINS.items())
-def test_plugins(plugin: str, name: str) -> None:
-    data = converted(TURTLE, "turtle", name)
-    expected = Graph().parse(data=TURTLE, format="turtle")
-    assert isomorphic(Graph().parse(data=data, format=plugin), expected)
-    assert isomorphic(Graph().parse(data=data.decode(), format=plugin), expected)
-    assert isomorphic(Graph().parse(io.BytesIO(data), format=plugin), expected)
-    assert isomorphic(Graph().parse(io.StringIO(data.decode()), format=plugin), expected)
-
-
-@pytest.mark.parametrize(("plugin", "name"), [("nquads", "nquads"), ("trig", "trig")])
-def test_plugins_of_datasets(plugin: str, name: str) -> None:
-    data = converted(TRIG, "trig", name)
-    assert len(Dataset().parse(data=data, format=f"jelly-plugins-{plugin}")) == 3
-
-
-def test_relative_iris(tmp_path: Path) -> None:
+def test_the_base_is_that_of_rdflibs_parsers(tmp_path: Path) -> None:
+    """The publicID, or the address of the source."""
     path = tmp_path / "x.ttl"
     path.write_text("<a> <b> <c> .")
-    with pytest.raises(TextError, match="relative") as caught:
-        load(Graph(), path)
-    assert (caught.value.source, caught.value.line) == (str(path), 1)
-    graph = Graph()
-    load(graph, path, base="http://example.org/")
-    assert set(graph.subjects()) == {URIRef("http://example.org/a")}
-    # As rdflib's parsers: publicID, or the address of the source.
-    ours = Graph().parse(path, format="jelly-plugins-turtle")
-    assert set(ours) == set(Graph().parse(path, format="turtle"))
-    named = Graph().parse(path, format="jelly-plugins-turtle", publicID="urn:x:y/")
-    assert set(named.subjects()) == {URIRef("urn:x:y/a")}
+    for settings in ({}, {"publicID": "http://x/y/"}):
+        ours = Graph().parse(path, format="jelly-plugins-turtle", **settings)
+        assert set(ours) == set(Graph().parse(path, format="turtle", **settings))
 
 
 @pytest.mark.parametrize(
@@ -82,11 +69,10 @@ def test_what_rdflib_cannot_hold(text: bytes, message: str) -> None:
     assert caught.value.frame is None
 
 
-def test_stores(store: str) -> None:
-    for name in (store, "SimpleMemory"):
-        graph = Graph(store=name)
-        load(graph, TURTLE, format="turtle")
-        assert isomorphic(graph, Graph(store=name).parse(data=TURTLE, format="turtle"))
+def test_a_store_without_contexts() -> None:
+    graph = Graph(store="SimpleMemory")
+    load(graph, TURTLE, format="turtle")
+    assert isomorphic(graph, Graph().parse(data=TURTLE, format="turtle"))
 
 
 @pytest.mark.parametrize("name", ["so", "qudt-vocab"])

@@ -39,8 +39,7 @@ from jelly_plugins import (
     TruncatedError,
     read_frames,
 )
-from jelly_plugins.rdflib.plugin.load import load
-from jelly_plugins.rdflib.plugin.parser import JellyParser
+from jelly_plugins.rdflib.reading import JellyParser, load
 
 from ..codec.input_kinds import INPUT_KINDS
 from ..io.test_http import answer_of, answering
@@ -48,6 +47,7 @@ from .support import (
     EX,
     GRAPHS,
     QUADS,
+    TRIPLE,
     G,
     O,
     P,
@@ -64,7 +64,6 @@ from .support import (
 
 pytestmark = pytest.mark.filterwarnings("ignore:Dataset.default_context:DeprecationWarning")
 
-TRIPLE = (URIRef(EX + "s"), URIRef(EX + "p"), URIRef(EX + "o"))
 ONE = jelly([Triple(S, P, O)])
 KINDS = {"Graph": Graph, "Dataset": Dataset, "ConjunctiveGraph": conjunctive_graph}
 

@@ -26,6 +26,7 @@ from jelly_plugins import (
 from jelly_plugins.codec import delimit
 from jelly_plugins.rdflib import read_graphs, read_statements, write_graphs
 
+from ..conversions import written
 from .support import EX, parse, same_dataset, sample_dataset, sample_graph, to_bytes
 
 pytest.importorskip("pyjelly")
@@ -137,11 +138,8 @@ def test_pyjelly_reads_our_grouped_streams(physical_type: PhysicalType) -> None:
         logical_type=LogicalType.GRAPHS if triples else LogicalType.DATASETS,
     )
     graphs = [_sample(physical_type) for _ in range(3)]
-    file = io.BytesIO()
-    write_graphs(graphs, file, options=options)
-    file.seek(0)
-    back = list(rdflib_parse.parse_jelly_grouped(file, logical_type_strict=True))
-    assert len(back) == 3
+    file = io.BytesIO(written(write_graphs, graphs, options=options))
+    back = rdflib_parse.parse_jelly_grouped(file, logical_type_strict=True)
     assert all(_same(one, other) for one, other in zip(back, graphs, strict=True))
 
 
@@ -172,11 +170,9 @@ def _pyjelly_options(
 
 
 def _written_by_pyjelly(graph: Any, physical_type: PhysicalType, options: Any) -> bytes:
-    file = io.BytesIO()
-    rdflib_serialize.RDFLibJellySerializer(graph).serialize(
-        file, stream=STREAMS[physical_type].for_rdflib(options=options), options=options
-    )
-    return file.getvalue()
+    stream = STREAMS[physical_type].for_rdflib(options=options)
+    serializer = rdflib_serialize.RDFLibJellySerializer(graph)
+    return written(serializer.serialize, stream=stream, options=options)
 
 
 # With a prefix table of 1 pyjelly's writer evicts what the same row still needs, so that it cannot
@@ -233,8 +229,7 @@ def test_we_read_pyjellys_grouped_streams(physical_type: PhysicalType) -> None:
     stream = STREAMS[physical_type].for_rdflib(options=options)
     frames = [frame for graph in graphs for frame in rdflib_serialize.stream_frames(stream, graph)]
     data = b"".join(delimit(frame.SerializeToString()) for frame in frames)
-    back = list(read_graphs(data))
-    assert len(back) == 3
+    back = read_graphs(data)
     assert all(_same(one, other) for one, other in zip(back, graphs, strict=True))
 
 
@@ -245,7 +240,6 @@ def test_we_read_pyjellys_generic_integration(physical_type: PhysicalType) -> No
     sink = generic_parse.parse_jelly_to_graph(io.BytesIO(source), GenericStatementSink)
     triples = physical_type is PhysicalType.TRIPLES
     options = _pyjelly_options(LogicalType.FLAT_TRIPLES if triples else LogicalType.FLAT_QUADS)
-    file = io.BytesIO()
-    generic_serialize.flat_stream_to_file(iter(sink.store), file, options=options)
+    data = written(generic_serialize.flat_stream_to_file, iter(sink.store), options=options)
     expected = set(read_statements(source, blank_nodes="keep"))
-    assert set(read_statements(file.getvalue(), blank_nodes="keep")) == expected
+    assert set(read_statements(data, blank_nodes="keep")) == expected

@@ -13,9 +13,9 @@ from rdflib.parser import Parser
 from rdflib.serializer import Serializer
 
 import jelly_plugins.rdflib
-from jelly_plugins.rdflib.plugin.parser import JellyParser
-from jelly_plugins.rdflib.plugin.registration import NAMES
-from jelly_plugins.rdflib.plugin.serializer import JellySerializer
+from jelly_plugins.rdflib.reading import JellyParser
+from jelly_plugins.rdflib.registration import NAMES
+from jelly_plugins.rdflib.writing import JellySerializer
 
 from .. import programs
 from .support import sample_graph
@@ -131,22 +131,3 @@ def test_beside_pyjelly_in_either_order(first: str, activate: str) -> None:
         assert served in ("pyjelly", "jelly_plugins")
     else:
         assert served == "jelly_plugins"
-
-
-def test_a_missing_rdflib_is_said_with_the_line_to_type() -> None:
-    code = (
-        "import sys; sys.modules['rdflib'] = None\n"
-        "from jelly_plugins import JellyError, MissingExtraError\n"
-        "from jelly_plugins.backends import get_backend\n"
-        "try:\n"
-        "    import jelly_plugins.rdflib\n"
-        "except MissingExtraError as error:\n"
-        "    print(error)\n"
-        "try:\n"
-        "    get_backend('rdflib')\n"
-        "except MissingExtraError as error:\n"
-        "    print(error)\n"
-    )
-    lines = run(code).splitlines()
-    assert len(lines) == 2
-    assert all("pip install 'jelly-plugins[rdflib]'" in line for line in lines)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import io
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -29,10 +28,12 @@ from jelly_plugins import (
 )
 from jelly_plugins.rdflib import read_graphs, read_statements, write_graphs, write_statements
 
+from ..conversions import written
 from .support import (
     EX,
     GRAPHS,
     QUADS,
+    TRIPLE,
     G,
     O,
     P,
@@ -46,14 +47,6 @@ from .support import (
 )
 
 pytestmark = pytest.mark.filterwarnings("ignore:Dataset.default_context:DeprecationWarning")
-
-TRIPLE = (URIRef(EX + "s"), URIRef(EX + "p"), URIRef(EX + "o"))
-
-
-def written(graphs: list[Any], **settings: Any) -> bytes:
-    file = io.BytesIO()
-    write_graphs(graphs, file, **settings)
-    return file.getvalue()
 
 
 # Statements
@@ -99,7 +92,7 @@ def test_graphs_round_trip(tmp_path: Path) -> None:
     back = list(read_graphs(path))
     assert [type(graph) for graph in back] == [Graph] * 3
     assert all(one.isomorphic(other) for one, other in zip(back, graphs, strict=True))
-    assert gzip.decompress(path.read_bytes()) == written(graphs)
+    assert gzip.decompress(path.read_bytes()) == written(write_graphs, graphs)
 
 
 @pytest.mark.parametrize("make", [Dataset, conjunctive_graph])
@@ -109,7 +102,7 @@ def test_datasets_round_trip(make: Callable[[], Any], physical_type: PhysicalTyp
         physical_type=physical_type, logical_type=LogicalType.DATASETS
     )
     datasets = [sample_dataset(make()), make(), sample_dataset(make())]
-    back = list(read_graphs(written(datasets, options=options)))
+    back = list(read_graphs(written(write_graphs, datasets, options=options)))
     assert [type(dataset) for dataset in back] == [Dataset] * 3
     assert all(same_dataset(one, other) for one, other in zip(back, datasets, strict=True))
 
@@ -117,19 +110,19 @@ def test_datasets_round_trip(make: Callable[[], Any], physical_type: PhysicalTyp
 def test_empty_named_graphs_round_trip() -> None:
     dataset = Dataset()
     dataset.graph(EX + "empty")
-    (back,) = read_graphs(written([dataset]))
+    (back,) = read_graphs(written(write_graphs, [dataset]))
     assert {graph.identifier for graph in back.store.contexts()} == {URIRef(EX + "empty")}
 
 
 def test_a_graph_among_datasets_is_a_default_graph() -> None:
-    back = list(read_graphs(written([Dataset(), Graph().add(TRIPLE)])))
+    back = list(read_graphs(written(write_graphs, [Dataset(), Graph().add(TRIPLE)])))
     assert quads_of(back[1]) == {(*TRIPLE, None)}
 
 
 def test_a_dataset_among_graphs_must_not_have_named_graphs() -> None:
-    assert len(list(read_graphs(written([Graph(), Dataset().add(TRIPLE)])))) == 2
+    assert len(list(read_graphs(written(write_graphs, [Graph(), Dataset().add(TRIPLE)])))) == 2
     with pytest.raises(OptionsError, match="named graphs"):
-        written([Graph(), sample_dataset()])
+        written(write_graphs, [Graph(), sample_dataset()])
 
 
 def test_graphs_have_their_names_in_a_stream_of_named_graphs() -> None:
@@ -137,7 +130,7 @@ def test_graphs_have_their_names_in_a_stream_of_named_graphs() -> None:
         physical_type=PhysicalType.GRAPHS, logical_type=LogicalType.NAMED_GRAPHS
     )
     graphs = [Graph(identifier=URIRef(f"{EX}g{number}")).add(TRIPLE) for number in range(2)]
-    back = list(read_graphs(written(graphs, options=options)))
+    back = list(read_graphs(written(write_graphs, graphs, options=options)))
     assert [quads_of(dataset) for dataset in back] == [
         {(*TRIPLE, URIRef(f"{EX}g{number}"))} for number in range(2)
     ]
@@ -145,7 +138,7 @@ def test_graphs_have_their_names_in_a_stream_of_named_graphs() -> None:
 
 def test_no_graphs_make_a_stream_that_can_be_read() -> None:
     for options in (None, StreamOptions(physical_type=PhysicalType.QUADS, logical_type=4)):
-        data = written([], options=options)
+        data = written(write_graphs, [], options=options)
         assert [len(graph) for graph in read_graphs(data)] == [0]
 
 
@@ -165,7 +158,7 @@ def test_a_path_is_left_as_it_was_when_a_graph_cannot_be_written(tmp_path: Path)
 def test_graphs_may_share_blank_nodes() -> None:
     node = BNode()
     graphs = [Graph().add((node, *TRIPLE[1:])) for _ in range(2)]
-    data = written(graphs)
+    data = written(write_graphs, graphs)
     one, other = ({*graph.subjects()} for graph in read_graphs(data))
     assert one == other
     assert next(read_graphs(data, blank_nodes="keep")).value(None, *TRIPLE[1:]) == node
@@ -176,7 +169,7 @@ def test_namespaces_are_declared_once_and_bound_in_every_graph() -> None:
     graphs[0].bind("a", EX)
     graphs[1].bind("a", EX)
     graphs[1].bind("b", EX + "b/")
-    data = written(graphs, namespaces=True)
+    data = written(write_graphs, graphs, namespaces=True)
     with read_frames(data) as frames:
         declared = [[name for name, _ in frame.namespaces] for frame in frames]
     assert [len(names) for names in declared] == [len(set(names)) for names in declared]
@@ -187,14 +180,12 @@ def test_namespaces_are_declared_once_and_bound_in_every_graph() -> None:
     assert bound[0]["a"] == URIRef(EX)
     assert "b" not in bound[0]
     assert bound[2]["b"] == URIRef(EX + "b/")
-    given = {"x": EX}
-    assert dict(next(read_graphs(written(graphs, namespaces=given))).namespaces())["x"] == URIRef(
-        EX
-    )
+    given = next(read_graphs(written(write_graphs, graphs, namespaces={"x": EX})))
+    assert dict(given.namespaces())["x"] == URIRef(EX)
 
 
 def test_concatenated_streams_of_different_types() -> None:
-    data = written([Graph().add(TRIPLE)]) + written([sample_dataset()])
+    data = written(write_graphs, [Graph().add(TRIPLE)]) + written(write_graphs, [sample_dataset()])
     with pytest.raises(JellyError):
         list(read_graphs(data))
     back = list(read_graphs(data, concatenated=True))
@@ -224,9 +215,8 @@ def test_write_statements(graph: Any) -> None:
     triple = (URIRef("urn:s"), URIRef("urn:p"), BNode("o"))
     for first, later in (((*triple, graph), triple), (triple, (*triple, graph))):
         options = StreamOptions.flat(PhysicalType.QUADS)
-        file = io.BytesIO()
-        assert write_statements(iter([first, later]), file, options=options) == 2
-        found = list(read_statements(file.getvalue(), blank_nodes="keep"))
+        data = written(write_statements, iter([first, later]), options=options)
+        found = list(read_statements(data, blank_nodes="keep"))
         assert sorted(found) == sorted([(*triple, name), (*triple, DATASET_DEFAULT_GRAPH_ID)])
 
 

@@ -38,6 +38,21 @@ def numbers(frame: DataFrame) -> list[int]:
     return sorted(int(row.object.strip('"')) for row in frame.collect())
 
 
+def numbered(spark: SparkSession, count: int, partitions: int = 2) -> DataFrame:
+    """Triples whose objects are numbers."""
+    return spark.range(0, count, 1, partitions).selectExpr(
+        "concat('<urn:', id, '>') AS subject",
+        "'<urn:p>' AS predicate",
+        "concat('\"', id, '\"') AS object",
+    )
+
+
+def run(stream: DataFrame, kind: str, out: Path, checkpoint: Path) -> StreamingQuery:
+    """Write what there is of a stream."""
+    writer = stream.writeStream.format(kind).option("checkpointLocation", str(checkpoint))
+    return finished(lambda: writer.trigger(availableNow=True).start(str(out)))
+
+
 def visible(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.iterdir() if path.name[0] not in "_.")
 
@@ -93,11 +108,7 @@ def test_writing(spark: SparkSession, tmp_path: Path) -> None:
     assert list(read(path / name)) == QUADS
     assert (path / "_SUCCESS").exists()
     # One stream for each task, none where there is nothing to write; compressed, other columns.
-    many = spark.range(1000).selectExpr(
-        "concat('<urn:', id, '>') AS subject",
-        "'<urn:p>' AS predicate",
-        "concat('\"', id, '\"') AS object",
-    )
+    many = numbered(spark, 1000)
     writer = many.repartition(3).write.format("jelly").option("compression", "gzip")
     writer.mode("append").save(str(path))
     assert [name.endswith(".jelly.gz") for name in visible(path)].count(True) == 3
@@ -112,11 +123,7 @@ def test_writing(spark: SparkSession, tmp_path: Path) -> None:
     split.drop("graph").write.format("jelly").mode("overwrite").save(str(tmp_path / "copy"))
     assert numbers(spark.read.format("jelly").load(str(tmp_path / "copy"))) == list(range(1000))
     # A large file has places to start from: several tasks read it.
-    large = spark.range(20_000).selectExpr(
-        "concat('<urn:', id, '>') AS subject",
-        "'<urn:p>' AS predicate",
-        "concat('\"', id, '\"') AS object",
-    )
+    large = numbered(spark, 20_000)
     one = large.coalesce(1).write.format("jelly").option("restartEvery", "20k")
     one.mode("overwrite").save(str(tmp_path / "large"))
     reader = spark.read.format("jelly").option("maxPartitionBytes", "50k")
@@ -163,11 +170,7 @@ def _some_fail(batches: Iterator[Any]) -> Iterator[Any]:
 
 def test_what_fails_leaves_nothing(spark: SparkSession, tmp_path: Path) -> None:
     path = tmp_path / "out"
-    many = spark.range(0, 1000, 1, 4).selectExpr(
-        "concat('<urn:', id, '>') AS subject",
-        "'<urn:p>' AS predicate",
-        "concat('\"', id, '\"') AS object",
-    )
+    many = numbered(spark, 1000, 4)
     # A task that fails once is run again, and what it wrote before does not count.
     many.mapInArrow(_some_fail, many.schema).write.format("jelly").mode("append").save(str(path))
     assert numbers(spark.read.format("jelly").load(str(path))) == list(range(1000))
@@ -186,8 +189,7 @@ def test_what_fails_leaves_nothing(spark: SparkSession, tmp_path: Path) -> None:
 
 def appended(stream: DataFrame, out: Path, checkpoint: Path) -> list[int]:
     """Run a query over what is there, into files: the rows of its batches."""
-    writer = stream.writeStream.format("json").option("checkpointLocation", str(checkpoint))
-    query = finished(lambda: writer.trigger(availableNow=True).start(str(out)))
+    query = run(stream, "json", out, checkpoint)
     return [each.numInputRows for each in query.recentProgress if each.numInputRows]
 
 
@@ -296,12 +298,6 @@ def test_filters_are_not_pushed(spark: SparkSession, path: str) -> None:
 # The formats as sinks of streams, and what Spark does with names, partitions and metrics
 
 
-def run(stream: DataFrame, kind: str, out: Path, checkpoint: Path) -> StreamingQuery:
-    """Write what there is of a stream."""
-    writer = stream.writeStream.format(kind).option("checkpointLocation", str(checkpoint))
-    return finished(lambda: writer.trigger(availableNow=True).start(str(out)))
-
-
 def batches(folder: Path) -> list[str]:
     """The batches that are there, as their folders' names begin."""
     names = [path.name for path in folder.iterdir()]
@@ -319,8 +315,7 @@ def source(tmp_path: Path) -> Path:
 
 
 def found(spark: SparkSession, out: Path) -> list[int]:
-    rows = spark.read.format("jelly").load(str(out)).collect()
-    return sorted(int(row.object.strip('"')) for row in rows)
+    return numbers(spark.read.format("jelly").load(str(out)))
 
 
 def test_a_stream_is_written(spark: SparkSession, source: Path, tmp_path: Path) -> None:

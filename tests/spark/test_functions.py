@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import bz2
 import gzip
-import io
 from collections.abc import Callable
 from typing import Any
 
@@ -29,6 +28,8 @@ from jelly_plugins.spark import (
 )
 from jelly_plugins.spark.functions import FromJelly, FromJellyPatch, ToJelly, ToJellyPatch
 
+from ..conversions import written
+
 S, P = "<urn:s>", "<urn:p>"
 TRIPLES = [(S, P, '"a\\n"@en', None), ("_:b", P, S, None)]
 QUADS = [(S, P, '"1"^^<urn:d>', "<urn:g>"), (S, P, "<<( _:a <urn:q> <urn:o> )>>", None)]
@@ -41,12 +42,10 @@ LOG = (
 
 
 def value(rows: list[tuple[str | None, ...]], **options: Any) -> bytes:
-    out = io.BytesIO()
     named = [dict(zip(arrow.QUADS.names, row, strict=True)) for row in rows]
     table = pa.Table.from_pylist(named, arrow.QUADS)
     stream = StreamOptions.flat(PhysicalType.QUADS, rdf_star=True, **options)
-    arrow.write(table, out, options=stream)
-    return out.getvalue()
+    return written(arrow.write, table, options=stream)
 
 
 def frame_of(spark: SparkSession, values: list[Any], kind: str = "binary") -> DataFrame:

@@ -93,14 +93,6 @@ def test_spark_runs_on_a_machine_without_java(tmp_path: Path) -> None:
     assert ran.stdout.splitlines()[-1] == "9", ran.stderr
 
 
-def test_without_pyspark_it_says_what_to_install() -> None:
-    found = programs.run(
-        "import sys; sys.modules['pyspark'] = None; from jelly_plugins.spark import session"
-    )
-    assert "MissingExtraError: PySpark" in found.stderr
-    assert found.stderr.endswith("pip install '.[spark]'\n")
-
-
 # What Spark's processes import: it starts one for each query, to plan how files are read
 
 PLANS = """

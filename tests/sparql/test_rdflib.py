@@ -60,7 +60,7 @@ def test_ask_and_construct() -> None:
         assert read_results(data).boolean is value
         assert bool(Result.parse(io.BytesIO(data), format="jelly-sparql")) is value
     result = Result("CONSTRUCT")
-    from jelly_plugins.rdflib.plugin.results import JellyResultSerializer
+    from jelly_plugins.rdflib.results import JellyResultSerializer
 
     with pytest.raises(TermError, match="cannot express results of type CONSTRUCT"):
         JellyResultSerializer(result).serialize(io.BytesIO())

@@ -373,9 +373,6 @@ _INVALID: dict[tuple[str, int | None], list[bytes]] = {
         b"<?xml ",
     ],
     ("srj", None): [
-        _value('{"type":"literal","value":"\\ud800"}'),
-        _value('{"type":"literal","value":"\\udc00"}'),
-        _value('{"type":"literal","value":"\\ud800\\ud800\\udc00"}'),
         _value('{"type":"literal","value":"\\u00g0"}'),
         b'{"head":{},"results":{"bindings":[]}}',
         b'{"results":{"bindings":[]}}',
@@ -402,6 +399,9 @@ _INVALID: dict[tuple[str, int | None], list[bytes]] = {
         b'{"head":{"vars":["a"]},"results":{"bindings":[\\',
     ],
     ("srj", 1): [
+        _value('{"type":"literal","value":"\\ud800\\ud800\\udc00"}'),
+        _value('{"type":"literal","value":"\\udc00"}'),
+        _value('{"type":"literal","value":"\\ud800"}'),
         _json("[]"),
         _json(f'{{"b":{_URI}}}'),
         *(_value(term) for term in ('"x"', "null", "{}", "[]")),
@@ -742,11 +742,21 @@ def test_frames_of_wide_results_are_small() -> None:
         assert all(len(frame.columns) == 1000 for frame in frames)
 
 
-def test_a_number_with_too_many_digits() -> None:
+def test_a_number_with_too_many_digits_is_skipped() -> None:
     number = b"1" * 100_000
     text = b'{"head":{"vars":[]},"results":{"bindings":[]},"n":' + number + b"}"
-    with pytest.raises(LimitError, match="a number has more digits than Python reads"):
-        list(read_results(text, format="srj"))
+    assert list(read_results(text, format="srj")) == []
+
+
+@pytest.mark.parametrize("size", [501, 1001])
+def test_a_string_of_json_that_is_too_long(size: int) -> None:
+    """Also where all of it is read at once."""
+    text = "é" * (size // 2) if size == 1001 else "x" * size
+    limits = Limits(string_bytes=500 if size == 501 else 1000)
+    data = _value(f'{{"type":"literal","value":"{text}"}}')
+    with pytest.raises(LimitError, match="string_bytes"):
+        list(read_results(data, format="srj", limits=limits))
+    assert read(data, "srj", limits=Limits(string_bytes=2 * size)) == [(Literal(text),)]
 
 
 @pytest.mark.parametrize("form", ["srj", "srx"])

@@ -91,7 +91,6 @@ run(elsewhere)
 
 @pytest.mark.parametrize("program", [_SHARED, _ENTERED_AGAIN, _ELSEWHERE])
 def test_readers(program: str) -> None:
-    pytest.importorskip("ijson")
     if program is _ELSEWHERE:
         pytest.importorskip("pyarrow")
     done = run(_BEGINNING + program)

@@ -28,7 +28,7 @@ from pyoxigraph import BlankNode, Literal, NamedNode, Quad, Store
 
 from ...errors import ChainError
 from ...patch.replay.positions import Position
-from ...patch.replay.target import lock_of
+from ...patch.replay.settings import lock_of
 from ...reserved import BOOKKEEPING_IRI, BOOKKEEPING_TEXT, bookkeeping_iri
 from ..rows import Row, graph_text, row_of
 from ..terms import DEFAULT_GRAPH, GraphName, check_store
@@ -45,8 +45,6 @@ _DEFAULT: Final = f"<{bookkeeping_iri('default')}>"
 _POSITION: Final = bookkeeping_iri("position:")
 _RECORDING: Final = NamedNode(bookkeeping_iri("recording"))
 _VALUE: Final = re.compile(r"([0-9]+) (complete|partial) (.+)", re.DOTALL)
-#: What to do while a store is being recorded.
-_REMEDY: Final = "change it through the recorder only"
 
 
 def count_quads(store: Store) -> int:
@@ -116,11 +114,6 @@ def _log(name: str) -> NamedNode:
     return NamedNode(f"{_LOG}{quote(name, safe='')}")
 
 
-def position_rows(store: Store, log: str, graph: str = "") -> set[Row]:
-    """The row of the position in a log, none if there is none."""
-    return set(map(row_of, store.quads_for_pattern(*_place(log, graph), None, BOOKKEEPING)))
-
-
 def set_position(store: Store, position: Position) -> None:
     """Set a store's position in a log, replacing its own.
 
@@ -164,13 +157,12 @@ def check_recorded(
     store: Store,
     allowed: Recording | None = None,
     *,
-    remedy: str = _REMEDY,
+    remedy: str = "change it through the recorder only",
 ) -> None:
     """Reject a store that is being recorded.
 
     :param allowed: the mark that changes come from, if any.
     :param remedy: what to do while the recorder is open, for the error.
-    :raises ChainError: the store has another mark.
     """
     found = recording_of(store)
     if found is not None and found != allowed:
@@ -193,7 +185,8 @@ def moved_rows(
     old = set() if before is None else before.rows()
     new = set() if after is None else after.rows()
     if position is not None:
-        old |= position_rows(store, position.log, position.graph)
+        found = position_in(store, position.log, position.graph)
+        old |= set() if found is None else {row_of(position_quad(found))}
         new.add(row_of(position_quad(position)))
     return old - new, new - old
 

@@ -16,10 +16,11 @@ there is no patch, so that a patch can be undone by doing its opposite.
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from operator import attrgetter
 from threading import RLock
-from typing import Any, Final, Self, Unpack
+from typing import Any, Final, NamedTuple, Self, TypeAlias, Unpack
 
 from pyoxigraph import Quad, Store
 
@@ -30,20 +31,31 @@ from ...errors import ChainError, TextError
 from ...patch.recording import DEFAULT, LogWriter, RecordOptions, RecordSettings
 from ...patch.replay.positions import Position
 from ...patch.replay.replay import Replayed, replay_log
-from ...patch.replay.settings import ReplaySettings
-from ...patch.replay.target import lock_of
-from ..rows import Row, RowFactory
-from ..terms import check_store, describe_directed
-from .bookkeeping import Recording, check_recorded, move, moved_rows, position_in, recording_of
-from .staging import Changes, Net, Staged, requested, staged
-from .target import StoreTarget
-from .transaction import apply
+from ...patch.replay.settings import ReplaySettings, lock_of
+from ...reserved import BOOKKEEPING_IRI, reject_graph
+from ..rows import Row, RowFactory, check_terms, plain_text, row_of
+from ..terms import DEFAULT_GRAPH, GraphName, check_store, describe_directed
+from .bookkeeping import (
+    BOOKKEEPING,
+    Recording,
+    check_recorded,
+    move,
+    moved_rows,
+    position_in,
+    recording_of,
+)
+from .replay import StoreTarget
+from .transaction import Update, apply
 
 #: Transactions, and operations in them, after which the position is written.
 _TRANSACTIONS: Final = 1_000
 _OPERATIONS: Final = 100_000
 #: How blank nodes begin in text whose labels may be the written form of others.
 _STAND_IN: Final = f"_:{STAND_IN}".encode()
+_GRAPH_NAME: Final = attrgetter("graph_name")
+
+#: Whether each quad is there in the end, in the order of the last changes.
+Net: TypeAlias = dict[Quad, bool]
 
 
 def record(
@@ -92,10 +104,7 @@ def record(
 
 
 def _catch_up(store: Store, writer: LogWriter, settings: RecordSettings) -> str | None:
-    """Apply what a store lacks of a log, and mark the store; return the name of the log.
-
-    :raises ChainError: it is not the log of this store.
-    """
+    """Apply what a store lacks of a log, and mark the store; return the name of the log."""
     done = Replayed()
     name = settings.name
     with lock_of(store):
@@ -227,35 +236,55 @@ class Recorder:
             )
 
     def _commit(self, net: Net) -> None:
+        store, writer = self.store, self._writer
         with self._store_lock:
-            deletes, adds = staged(self.store, net)
+            deletes, adds = staged(store, net)
             count = len(deletes.quads) + len(adds.quads)
             if not count:
                 return
             if self._transactions >= _TRANSACTIONS or self._operations >= _OPERATIONS:
-                apply(self.store, *self._position_rows())
+                apply(store, *self._position_rows())
                 self._transactions = self._operations = 0
-            before = self._writer.place
+            before = writer.place
             self._transactions += 1
             self._operations += count
             try:
-                self._append(deletes, adds)
-                if before.patches and _is_kept(deletes, adds):
+                if self._append(deletes, adds) and before.patches:
                     self._make(deletes, adds, (), ())
                 else:
                     # The log has a name now; or the patch, if applied again, would lead to other
                     # quads.
                     self._make(deletes, adds, *self._position_rows())
-                if self._writer.sync:
-                    self.store.flush()
+                if writer.sync:
+                    store.flush()
             except BaseException:
                 # The store has all of the change, or nothing.
-                made = all(quad in self.store for quad in adds.quads) and not any(
-                    quad in self.store for quad in deletes.quads
+                made = all(quad in store for quad in adds.quads) and not any(
+                    quad in store for quad in deletes.quads
                 )
-                if self._writer.place is not before and not made:
-                    self._writer.cut(before)
+                if writer.place is not before and not made:
+                    writer.cut(before)
                 raise
+
+    def _append(self, deletes: Staged, adds: Staged) -> bool:
+        """Write a patch to the log; return whether what it says leads to these quads again, and to
+        no others, so that applying it twice is right. A label that looks like the written form of
+        another one may not."""
+        old, new = deletes.text, adds.text
+        if old is not None and new is not None:
+            try:
+                self._writer.append_lines(old, new)
+                return _STAND_IN not in new and _STAND_IN not in old
+            except TextError:
+                # What Oxigraph has beyond N-Quads goes term by term.
+                pass
+        self._writer.append(
+            [
+                *(delete(tuple(quad)) for quad in deletes.checked),
+                *(add(tuple(quad)) for quad in adds.checked),
+            ]
+        )
+        return False
 
     def _make(
         self, deletes: Staged, adds: Staged, old: Collection[Row], new: Collection[Row]
@@ -274,26 +303,153 @@ class Recorder:
         mark = Recording(position.log, self._writer.path)
         return moved_rows(self.store, recording_of(self.store), position, mark)
 
-    def _append(self, deletes: Staged, adds: Staged) -> None:
-        """Write a patch to the log."""
-        if deletes.text is not None and adds.text is not None:
-            try:
-                self._writer.append_lines(deletes.text, adds.text)
-                return
-            except TextError:
-                # What Oxigraph has beyond N-Quads goes term by term.
-                pass
-        self._writer.append(
-            [
-                *(delete(tuple(quad)) for quad in deletes.checked),
-                *(add(tuple(quad)) for quad in adds.checked),
-            ]
-        )
+
+class Staged(NamedTuple):
+    """Quads that are all deleted, or all added, in the form that the store gives them.
+
+    :ivar text: their lines of N-Quads, if these are well-formed.
+    :ivar changed: those that were requested in another form, by that form.
+    """
+
+    quads: list[Quad]
+    text: bytes | None
+    changed: Mapping[Quad, Quad]
+
+    @property
+    def checked(self) -> list[Quad]:
+        """The quads, if each of their terms is one."""
+        if self.text is None:
+            check_terms(self.quads)
+        return self.quads
+
+    @property
+    def rows(self) -> list[Row]:
+        """The quads as rows."""
+        return [row_of(quad) for quad in self.checked]
 
 
-def _is_kept(deletes: Staged, adds: Staged) -> bool:
-    """Whether what the log says of quads leads to these quads again, and to no others, so that
-    applying it twice is right: a label that looks like the written form of another one may not."""
-    if deletes.text is None or adds.text is None:
-        return False
-    return _STAND_IN not in adds.text and _STAND_IN not in deletes.text
+_NOTHING: Final = Staged([], b"", {})
+
+
+def requested(quads: list[Quad], there: bool) -> Net:
+    """Changes that a caller requests.
+
+    :param there: whether the quads are added, and not deleted.
+    """
+    try:
+        if BOOKKEEPING in map(_GRAPH_NAME, quads):
+            reject_graph(BOOKKEEPING_IRI)
+    except AttributeError:
+        wrong = next(quad for quad in quads if not isinstance(quad, Quad))
+        raise TypeError(f"a pyoxigraph.Quad is needed, not {wrong!r:.200}") from None
+    return dict.fromkeys(quads, there)
+
+
+def staged(store: Store, net: Net) -> tuple[Staged, Staged]:
+    """The quads to delete from a store, and those to add: no others than those that are, and that
+    are not, in it."""
+    deletes, adds = _by_kind(net)
+    if deletes.changed or adds.changed:
+        # Of operations on one quad in several forms, the last one counts.
+        changed = {**deletes.changed, **adds.changed}
+        last: Net = {}
+        for quad, there in net.items():
+            now = changed.get(quad, quad)
+            last.pop(now, None)
+            last[now] = there
+        deletes, adds = _by_kind(last)
+    present = [quad for quad in deletes.quads if quad in store]
+    if len(present) < len(deletes.quads):
+        deletes = _stage(present)
+    absent = [quad for quad in adds.quads if quad not in store]
+    if len(absent) < len(adds.quads):
+        adds = _stage(absent)
+    return deletes, adds
+
+
+def _by_kind(net: Net) -> tuple[Staged, Staged]:
+    """The quads to delete and to add, regardless of the store's contents."""
+    adds = [quad for quad, there in net.items() if there]
+    if len(adds) == len(net):
+        return _NOTHING, _stage(adds)
+    return _stage([quad for quad, there in net.items() if not there]), _stage(adds)
+
+
+def _stage(quads: list[Quad]) -> Staged:
+    return Staged._make(plain_text(quads)) if quads else _NOTHING
+
+
+class Changes:
+    """The changes of one transaction; see :meth:`.Recorder.transaction`. They are not in the store
+    until it ends.
+    """
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._net: Net = {}
+
+    def add(self, quad: Quad) -> None:
+        """Add a quad.
+
+        :raises TermError: it is in the graph that keeps the positions of logs.
+        :raises TypeError: it is not a pyoxigraph quad.
+        """
+        self._change([quad], True)
+
+    def remove(self, quad: Quad) -> None:
+        """Remove a quad; errors are those of :meth:`add`."""
+        self._change([quad], False)
+
+    def extend(self, quads: Iterable[Quad]) -> None:
+        """Add quads; errors are those of :meth:`add`."""
+        self._change(list(quads), True)
+
+    def remove_all(self, quads: Iterable[Quad]) -> None:
+        """Remove quads; errors are those of :meth:`add`."""
+        self._change(list(quads), False)
+
+    def update(self, update: str, **settings: Any) -> None:
+        """Run a SPARQL update on the store and what was changed here so far.
+
+        Its effect is recorded quad by quad. It takes more than twice the time of the update alone,
+        whose patterns are evaluated first; ``LOAD`` fetches once. Graphs are those that quads are
+        in: creating one has no effect, dropping one removes its quads, and dropping one that is
+        missing is not an error.
+
+        :param settings: those of ``pyoxigraph.Store.update``.
+        :raises SyntaxError: the update is malformed.
+        :raises RuntimeError: it fails.
+        """
+        from .updates import UpdateEffect
+
+        UpdateEffect(self._store, self, settings).take(update)
+
+    def has_graph(self, name: GraphName | None) -> bool:
+        """Whether the store has a graph, or something was added to it here; None is the default
+        graph."""
+        if name in (None, DEFAULT_GRAPH) or self._store.contains_named_graph(name):
+            return True
+        return any(there and quad.graph_name == name for quad, there in self._net.items())
+
+    def _quads(self, graph: GraphName | None = None) -> list[Quad]:
+        """The quads of a graph, or of all, with what was changed here so far."""
+        deletes, adds = staged(self._store, self._net)
+        gone = {*deletes.quads}
+        found = self._store.quads_for_pattern(None, None, None, graph)
+        return [
+            *(quad for quad in found if quad not in gone and quad.graph_name != BOOKKEEPING),
+            *(quad for quad in adds.quads if graph is None or quad.graph_name == graph),
+        ]
+
+    def _change(self, quads: list[Quad], there: bool) -> None:
+        changes = requested(quads, there)
+        for quad in changes if self._net else ():
+            self._net.pop(quad, None)
+        self._net.update(changes)
+
+    def _begin_update(self) -> Update:
+        """What has changed so far, as an update."""
+        deletes, adds = staged(self._store, self._net)
+        update = Update()
+        update.change(deletes.rows, adds.rows)
+        return update

@@ -4,18 +4,46 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import Unpack
+from itertools import chain
+from operator import itemgetter
+from typing import Any, Final, Unpack
 
-from pyoxigraph import Store
+from pyoxigraph import Quad, Store
 
+from ...codec import Limits
+from ...codec.common.limits import over
+from ...codec.patch.operations import AnyOperation, OperationKind
+from ...codec.text.transcoding import LONG_TERM
 from ...io.sources import Source
 from ...patch import Patch
+from ...patch.replay.positions import Position
 from ...patch.replay.replay import Replayed, replay_log
-from ...patch.replay.settings import DEFAULT, ReplayOptions, ReplaySettings
-from ..rows import RowFactory
-from ..terms import DEFAULT_GRAPH, GraphName, check_store
-from .bookkeeping import check_recorded
-from .target import StoreTarget
+from ...patch.replay.settings import DEFAULT, ReplayOptions, ReplaySettings, lock_of, moved
+from ...patch.replay.transactions import NetChanges
+from ...reserved import BOOKKEEPING_TEXT, reject_graph
+from ..rows import (
+    Parameterised,
+    Row,
+    RowFactory,
+    check_graph_text,
+    graph_text,
+    has_blank_node,
+    quads_of,
+    row_of,
+)
+from ..terms import DEFAULT_GRAPH, GraphName, check_graph, check_store
+from .bookkeeping import (
+    Recording,
+    check_recorded,
+    namespace_row,
+    namespace_rows,
+    position_in,
+    position_quad,
+    positions,
+)
+from .transaction import Update
+
+_GRAPH: Final = itemgetter(3)
 
 
 def replay(
@@ -31,25 +59,19 @@ def replay(
 
     Each transaction of a patch (TX to TC; operations outside of any form one too) is one
     transaction of the store, whatever its size: after any error, and after the end of the process,
-    the store has all of it or none. Aborted transactions (TA) have no effect. The
-    position in the log is kept in the store and moves in the same transaction, so that running the
-    same again continues after the last one. The position and the namespaces are in a separate
-    graph: see
+    the store has all of it or none. Consecutive small ones are applied together, see
+    ``commit_every``. Aborted transactions (TA) have no effect. The position in the log is kept in
+    the store and moves in the same transaction, so that running the same again continues after the
+    last one. It is in a separate graph, as are the namespaces: see
     :mod:`~jelly_plugins.oxigraph.patches.bookkeeping`.
 
     For how the store changes terms, see :mod:`jelly_plugins.oxigraph`; labels of blank nodes
-    are kept, as far as Oxigraph takes them (see ``terms.kept``). Operations on two forms that the
-    store holds as one literal, such as ``"01"^^xsd:integer`` and ``"1"^^xsd:integer``, are
-    operations on one quad.
-
-    Consecutive small transactions are applied together: the store then has all of such
-    a group or none of it. See ``commit_every``.
-
-    A store that is being recorded (see :func:`.record`) is changed by its recorder only. If the
-    process of the recorder has ended without closing it, open its log with ``record`` again.
+    are kept, as far as Oxigraph takes them. Operations on two forms that the store holds as one
+    literal, such as ``"01"^^xsd:integer`` and ``"1"^^xsd:integer``, are operations on one quad.
 
     One transaction is held in memory. If several replays apply a log to one store at a time, one of
-    them continues; the others end with an error, and no patch is applied twice.
+    them continues; the others end with an error, and no patch is applied twice. A store that is
+    being recorded is changed by its recorder only, see :func:`.record`.
 
     :param log: path, URL, open binary file or bytes, Jelly-Patch or RDF Patch, compressed or not;
         or patches in generic terms.
@@ -76,6 +98,7 @@ def replay(
     (1, 0)
     """
     check_store(store)
+    check_graph(graph)
     settings = replace(settings, **options)
     done = Replayed()
     target = StoreTarget(store, settings, graph=graph)
@@ -84,3 +107,124 @@ def replay(
     factory = RowFactory(graph=graph, named_graphs=named_graphs)
     replay_log(target, log, factory, settings, done)
     return done
+
+
+class StoreTarget:
+    """A store that logs are replayed into; see ``patch.replay.settings.Target``.
+
+    :param graph: the graph used instead of the default graph.
+    :param recording: the store's mark, if the log is the one that was recorded. The store may have
+        more of it already, so that deletions need not match.
+    """
+
+    text = staticmethod(str)
+
+    def __init__(
+        self,
+        store: Store,
+        settings: ReplaySettings,
+        *,
+        graph: GraphName = DEFAULT_GRAPH,
+        recording: Recording | None = None,
+    ) -> None:
+        self._store = store
+        self._settings = settings
+        self._recording = recording
+        self.graph: Final = graph_text(graph)
+        if self.graph == BOOKKEEPING_TEXT:
+            reject_graph(self.graph, what="what is to be changed")
+        #: The store's positions, by log, as they were read or written here.
+        self._known: dict[str, Position] = {}
+
+    def positions(self) -> list[Position]:
+        """The store's positions in this graph."""
+        found = [each for each in positions(self._store) if each.graph == self.graph]
+        self._known = {each.log: each for each in found}
+        return found
+
+    def apply(self, changes: NetChanges, position: Position | None) -> int:
+        """Change data, namespaces and position in one transaction, see
+        ``patch.replay.settings.Target``."""
+        if changes.characters > self._settings.limits.frame_expansion:
+            _check_repeated(changes, self._settings.limits)
+        if BOOKKEEPING_TEXT in map(_GRAPH, changes.net):
+            reject_graph(BOOKKEEPING_TEXT)
+        # Another replay into the store waits here, and then finds that it has moved.
+        with lock_of(self._store):
+            check_recorded(self._store, self._recording)
+            old: set[Row] = set()
+            new: set[Row] = set()
+            if position is not None:
+                quad = self._left(position.log)
+                old = set() if quad is None else {row_of(quad)}
+                new = {row_of(position_quad(position))}
+            missed = 0
+            if self._recording is None and (changes.first or changes.idle):
+                missed = changes.unmatched(
+                    (quad in self._store for quad in quads_of(changes.first)),
+                    self._settings,
+                    has_blank_node=self._has_blank_node,
+                    text=lambda row: " ".join(filter(None, row)),
+                )
+            if changes.namespaces:
+                unbound, bound = self._bindings(changes.namespaces)
+                old |= unbound
+                new |= bound
+            update = Update()
+            net = changes.net
+            update.change(
+                chain((row for row, there in net.items() if not there), old - new),
+                chain((row for row, there in net.items() if there), new - old),
+            )
+            # The text of the update has them now, and takes enough memory.
+            net.clear()
+            update.run(self._store)
+            if position is not None:
+                self._known[position.log] = position
+        return missed
+
+    def _left(self, log: str) -> Quad | None:
+        """The quad of the position that is left; None if there is none."""
+        known = self._known.get(log)
+        quad = None if known is None else position_quad(known)
+        # A look at all that the store has of a log takes longer the more it had before: Oxigraph's
+        # memory keeps what was deleted for a while.
+        if quad is None or quad not in self._store:
+            found = position_in(self._store, log, self.graph)
+            if found != known:
+                raise moved("store", log, known, found, by="another replay or recorder")
+        return quad
+
+    def _has_blank_node(self, row: Row) -> bool:
+        # The log does not have the name of the graph that its default graph is applied to.
+        return has_blank_node(row if row[3] != self.graph else row[:3])
+
+    def _bindings(self, operations: list[AnyOperation]) -> tuple[set[Row], set[Row]]:
+        """Rows that go and rows that come for operations on namespaces."""
+        found: dict[tuple[str, str], Any] = {}
+        for kind, (name, iri, graph) in operations:
+            adds = kind is OperationKind.ADD_NAMESPACE
+            name_of_graph = self.graph if graph is None else graph
+            check_graph_text(name_of_graph, " of a namespace")
+            found[name_of_graph, name] = iri if adds else None
+        old: set[Row] = set()
+        new: set[Row] = set()
+        for (graph, name), iri in found.items():
+            reject_graph(graph, what="a namespace")
+            old |= namespace_rows(self._store, graph, name)
+            if iri is not None:
+                new.add(namespace_row(graph, name, iri))
+        return old - new, new - old
+
+
+def _check_repeated(changes: NetChanges, limits: Limits) -> None:
+    """Bound the characters of long terms that rows have again, of which a store makes copies."""
+    known: set[str] = set()
+    count = 0
+    for term in chain.from_iterable(changes.net):
+        if isinstance(term, Parameterised) and len(term) > LONG_TERM:
+            count += len(term) if term in known else 0
+            known.add(term)
+    if count > limits.frame_expansion:
+        what = "the number of characters of long terms that a transaction repeats"
+        raise over(limits, "frame_expansion", count, what)

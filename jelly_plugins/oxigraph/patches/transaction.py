@@ -49,9 +49,6 @@ def apply(store: Store, deletes: Iterable[Row], adds: Iterable[Row]) -> None:
 
     A quad that is to be deleted and is not there, or to be added and is, makes no difference. No
     quad may be in both.
-
-    :raises RuntimeError: a term could not be passed to Oxigraph; nothing was changed.
-    :raises OSError: the store cannot be written; nothing was changed.
     """
     update = Update()
     update.change(deletes, adds)
@@ -98,9 +95,6 @@ class Update:
 
         :param functions: functions that operations call.
         :param settings: of ``Store.update``.
-        :raises RuntimeError: a term could not be passed to Oxigraph, or an operation failed;
-            nothing was changed.
-        :raises OSError: the store cannot be written; nothing was changed.
         """
         if not self._parts:
             return

@@ -30,10 +30,11 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from pyoxigraph import BlankNode, NamedNode, Quad, Store, Triple
 
 from ...reserved import BOOKKEEPING_TEXT, private
+from ..terms import DEFAULT_GRAPH
 from .transaction import Function
 
 if TYPE_CHECKING:
-    from .staging import Changes
+    from .record import Changes
 
 _ESCAPE: Final = r"\\u[0-9A-Fa-f]{4}|\\U[0-9A-Fa-f]{8}"
 _LOCAL: Final = r"(?:[\w\-.:·]|%[0-9A-Fa-f]{2}|\\[_~.\-!$&'()*+,;=/?#@%])*"
@@ -59,9 +60,6 @@ _UNBOUND: Final = NamedNode(private("unbound"))
 _VARIABLE: Final = private("variable:")
 _FUNCTION: Final = private("value:")
 _PROBE: Final = f"<{private('probe')}>"
-
-_ALL: Final = "?s ?p ?o"
-_ANY_GRAPH: Final = "GRAPH ?g { ?s ?p ?o }"
 
 
 class _Token(NamedTuple):
@@ -198,11 +196,7 @@ class UpdateEffect:
         self._settings = settings
 
     def take(self, text: str) -> None:
-        """Pass an update's changes to the transaction, one operation after the other.
-
-        :raises SyntaxError: the update is malformed.
-        :raises RuntimeError: an operation fails.
-        """
+        """Pass an update's changes to the transaction, one operation after the other."""
         end, operations = operations_of(text)
         try:
             # Oxigraph parses the whole text, and runs nothing of it after this failure.
@@ -284,52 +278,42 @@ class UpdateEffect:
 
     def _change_graphs(self, operation: SparqlOperation) -> None:
         """Pass on the changes of an operation on whole graphs."""
+        changes = self._changes
         verb, *rest = operation.words
         words = [word for word in rest if word != "SILENT"]
         if verb == "LOAD":
             store = Store()
             store.update(f"{operation.prologue}{operation.text}", **self._settings)
-            self._changes.extend(store)
+            changes.extend(store)
         elif verb in ("CLEAR", "DROP"):
-            self._clear(operation, words[-1])
+            which = words[-1]
+            graph = None if which in ("NAMED", "ALL") else self._graph(operation, which)
+            quads = changes._quads(graph)
+            if which == "NAMED":
+                quads = [quad for quad in quads if quad.graph_name != DEFAULT_GRAPH]
+            changes.remove_all(quads)
         elif verb != "CREATE":
-            at = words.index("TO")
-            source, target = words[at - 1], words[-1]
-            graph = self._graph(operation, source)
-            if graph == self._graph(operation, target):
+            source = self._graph(operation, words[words.index("TO") - 1])
+            target = self._graph(operation, words[-1])
+            if source == target:
                 return
-            if verb == "MOVE" and "SILENT" not in rest and not self._changes.has_graph(graph):
-                raise RuntimeError(f"The graph {graph} does not exist")
+            if verb == "MOVE" and "SILENT" not in rest and not changes.has_graph(source):
+                raise RuntimeError(f"The graph {source} does not exist")
+            quads = changes._quads(source)
             if verb != "ADD":
-                self._clear(operation, target)
-            self._run(operation, insert=_in_graph(target), where=_in_graph(source))
+                changes.remove_all(changes._quads(target))
+            changes.extend(
+                Quad(quad.subject, quad.predicate, quad.object, target) for quad in quads
+            )
             if verb == "MOVE":
-                self._clear(operation, source)
+                changes.remove_all(quads)
 
     def _graph(self, operation: SparqlOperation, word: str) -> Any:
-        """The name of a graph that a word of an operation means; None for the default graph."""
+        """The name of a graph that a word of an operation means."""
         if word == "DEFAULT":
-            return None
+            return DEFAULT_GRAPH
         [quad] = self._template(operation, f"{_PROBE} {_PROBE} {word}")
         return quad.object
-
-    def _clear(self, operation: SparqlOperation, graph: str) -> None:
-        patterns = {"DEFAULT": (_ALL,), "NAMED": (_ANY_GRAPH,), "ALL": (_ALL, _ANY_GRAPH)}
-        for pattern in patterns.get(graph, (_in_graph(graph),)):
-            self._run(operation, delete=pattern, where=pattern)
-
-    def _run(
-        self, operation: SparqlOperation, *, where: str, delete: str = "", insert: str = ""
-    ) -> None:
-        self._modify(
-            SparqlOperation(
-                operation.prologue, delete=delete, insert=insert, where=f"{{ {where} }}"
-            )
-        )
-
-
-def _in_graph(word: str) -> str:
-    return _ALL if word == "DEFAULT" else f"GRAPH {word} {{ {_ALL} }}"
 
 
 def _fill(template: list[Quad], solutions: list[dict[str, Any]], *, fresh: bool) -> Iterator[Quad]:

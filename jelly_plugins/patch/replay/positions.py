@@ -25,9 +25,8 @@ from typing import Final, NamedTuple
 from ...codec.patch.operations import AnyOperation
 from ...errors import ChainError
 from ...notebook import Shown
-from .settings import ReplaySettings
-from .target import Target
-from .transactions import NetChanges, PatchEnd, PatchStart, Transaction, Transactions
+from .settings import ReplaySettings, Target
+from .transactions import NetChanges, PatchEnd, PatchStart, Transactions
 
 #: What a result says where no position is kept.
 NO_POSITION: Final = (
@@ -87,14 +86,14 @@ class Selection:
 
     def __init__(self, target: Target, settings: ReplaySettings) -> None:
         self._target = target
-        self._graph = target.graph
         self._settings = settings
+        self._until = settings.last
         self._log = Transactions(target.text, strict=settings.check_unmatched)
         self.position: Position | None = None
         self.skipped = 0
         self.advice = ""
         self.is_complete = False
-        #: Where the store is once all that was selected is applied; also where none is kept.
+        #: Where the store is once all that was selected is applied.
         self._reached: Position | None = None
         #: The store's positions by their patches, while these are looked for; and whether they are
         #: looked for after the patch ``until``.
@@ -125,27 +124,32 @@ class Selection:
     def entries(self, rows: Iterable[AnyOperation]) -> Iterator[Entry]:
         """Read rows: headers, operations and ends of patches; give what to apply, up to the patch
         ``until``.
-
-        :raises OrderError: a row may not follow the rows before it.
-        :raises ChainError: a patch does not follow the one before it, or the store's position.
         """
         for event in self._log.read(rows):
-            if isinstance(event, Transaction):
-                if self._is_open:
-                    self._transactions += event.size
-                    if self._sought and self._is_applied():
-                        self.skipped += 1
-                    else:
-                        yield self._entry(self._reach(complete=False), event.changes)
-            elif isinstance(event, PatchStart):
+            if isinstance(event, PatchStart):
                 self._start(event)
-            else:
-                reached = self._end(event)
-                if reached is not None:
-                    yield self._entry(reached, None)
-                self._is_selected = False
-                if self.is_complete:
-                    return
+            elif isinstance(event, PatchEnd):
+                patch = self._log.patch
+                if event is PatchEnd.KEEPALIVE:
+                    self._check_follows(patch)
+                elif self._is_open and not self._sought:
+                    before = self._reached
+                    if before is None or not (before.complete and before.patch == self._patch):
+                        yield self._entry(None)
+                self._is_open = self._is_selected = False
+                if patch.id is not None and patch.id == self._until:
+                    # If the store is further on, there is nothing to do, but that is an error.
+                    self._is_beyond = bool(self._sought)
+                    self.is_complete = not self._is_beyond
+                    if self.is_complete:
+                        return
+            elif self._is_open:
+                self._transactions += event.size
+                if self._sought:
+                    self.skipped += 1
+                    self._look()
+                else:
+                    yield self._entry(event.changes)
             # Of operations outside of TX and TC, the store may have some.
             self._log.one_by_one = bool(self._sought)
 
@@ -154,6 +158,18 @@ class Selection:
         position."""
         count, self._log.aborted = self._log.aborted, 0
         return 0 if self._sought else count
+
+    def _entry(self, changes: NetChanges | None) -> Entry:
+        """Select a transaction or, without changes, the end of the patch."""
+        self._reached = Position(
+            log=self._name or "",
+            patch=self._patch,
+            transactions=self._transactions,
+            complete=changes is None,
+            graph=self._target.graph,
+        )
+        begins, self._is_selected = not self._is_selected, True
+        return Entry(changes, self._patch, self._reached if self._name else None, begins)
 
     def _start(self, patch: PatchStart) -> None:
         id_ = patch.id
@@ -175,24 +191,7 @@ class Selection:
             self._patch = id_ or str(patch.number)
             self._transactions = 0
             self._last_id = id_
-        self._is_applied()
-
-    def _end(self, end: PatchEnd) -> Position | None:
-        """End the patch; return the position that this reaches, if the store does not have it."""
-        patch = self._log.patch
-        reached = None
-        if end is PatchEnd.KEEPALIVE:
-            self._check_follows(patch)
-        elif self._is_open and not self._sought:
-            before = self._reached
-            reached = self._reach(complete=True)
-            reached = None if reached == before else reached
-        if patch.id is not None and patch.id == self._settings.last:
-            # If the store is further on, there is nothing to do, but that is an error.
-            self._is_beyond = bool(self._sought)
-            self.is_complete = not self._is_beyond
-        self._is_open = False
-        return reached
+        self._look()
 
     def _check_follows(self, patch: PatchStart) -> None:
         before, prev = self._patch, patch.prev
@@ -204,30 +203,6 @@ class Selection:
                 expected=before,
                 found=prev,
             )
-
-    def _is_applied(self) -> bool:
-        """Whether the store has the transactions so far; if these are all that it has, its position
-        is found."""
-        if not self._sought:
-            return False
-        position = self._sought.get(self._patch)
-        if position is not None and self._transactions == position.transactions:
-            self._go_on(position)
-        return True
-
-    def _reach(self, *, complete: bool) -> Position:
-        self._reached = Position(
-            log=self._name or "",
-            patch=self._patch,
-            transactions=self._transactions,
-            complete=complete,
-            graph=self._graph,
-        )
-        return self._reached
-
-    def _entry(self, reached: Position, changes: NetChanges | None) -> Entry:
-        begins, self._is_selected = not self._is_selected, True
-        return Entry(changes, self._patch, reached if self._name else None, begins)
 
     # The store's position
 
@@ -269,16 +244,18 @@ class Selection:
             self._ids.update(map(hash, (found.log, found.patch)))
             self._patch = found.patch
 
-    def _go_on(self, position: Position) -> None:
-        """Select from the store's position on.
+    def _look(self) -> None:
+        """Go on from the store's position, if the source has come to it."""
+        position = self._sought.get(self._patch)
+        if position is not None and self._transactions == position.transactions:
+            self._go_on(position)
 
-        :raises ChainError: that is after the patch ``until``.
-        """
+    def _go_on(self, position: Position) -> None:
+        """Select from the store's position on."""
         if self._is_beyond:
             raise ChainError(
-                f"the store is at patch {position.patch} already, after patch "
-                f"{self._settings.last}",
-                expected=self._settings.last,
+                f"the store is at patch {position.patch} already, after patch {self._until}",
+                expected=self._until,
                 found=position.patch,
             )
         self._sought = {}
@@ -288,10 +265,7 @@ class Selection:
         self._log.aborted = 0
 
     def check_found(self) -> None:
-        """Check that the store's position was found in the log.
-
-        :raises ChainError: it was not.
-        """
+        """Check that the store's position was found in the log."""
         if not self._sought:
             return
         if self._patch in self._sought:

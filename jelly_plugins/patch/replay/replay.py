@@ -19,12 +19,10 @@ from ...codec.text.ntriples import term_text
 from ...errors import ChainError, JellyError, StatementError
 from ...io.sources import Source, is_source, rewinder
 from ...notebook import Shown
-from ..follow import RewrittenError
 from ..model import ID, Patch
-from ..reader import PatchReader
+from ..reader import PatchReader, RewrittenError
 from .positions import Entry, Position, Selection
-from .settings import ReplaySettings
-from .target import Target
+from .settings import ReplaySettings, Target
 from .transactions import NetChanges
 
 #: Transactions that are applied together by default.
@@ -92,14 +90,24 @@ class Replay:
         self._failed = False
 
     def run(self, rows: Iterable[AnyOperation]) -> bool:
-        """Replay rows. What comes before an error is applied.
-
-        :return: whether ``until`` was reached, so that rows may be left.
-        :raises JellyError: a patch cannot be read or applied; the message names it.
-        """
+        """Replay rows. What comes before an error is applied. Return whether ``until`` was reached,
+        so that rows may be left."""
         try:
             for entry in self._selection.entries(rows):
-                self._put(entry)
+                changes = entry.changes
+                if changes is not None:
+                    together = self._group > 1 and changes.operations <= _TOGETHER
+                    size = (1, changes.operations, changes.characters if together else 0)
+                    total = tuple(map(add, self._size, size))
+                    if total[0] > self._group or total[1] > _TOGETHER or total[2] > _TEXT:
+                        self.commit()
+                        total = size
+                    self._size = total
+                self._waiting.append(entry)
+                # Where transactions are applied one by one, the end of their patch is not waited
+                # for longer than this.
+                if self._group == 1 and changes is None:
+                    self.commit()
         except Exception as error:
             if not self._failed:
                 if isinstance(error, JellyError) and not isinstance(error, RewrittenError):
@@ -110,45 +118,17 @@ class Replay:
         return self._selection.is_complete
 
     def wait(self) -> None:
-        """Apply what is complete, because it is not known when more rows come.
-
-        :raises ChainError: the rows so far do not have the store's position.
-        """
-        self.commit()
+        """Apply what is complete, because it is not known when more rows come."""
         self._selection.check_found()
-        self._note_position()
-
-    def _note_position(self) -> None:
-        done, selection = self._done, self._selection
-        if done.position is None and selection.position is not None:
-            done.position = selection.position
-            done.skipped = selection.skipped
-        done.aborted += selection.take_aborted()
-        done.advice = selection.advice
-
-    def _put(self, entry: Entry) -> None:
-        """Apply an entry, together with those that follow or not."""
-        changes = entry.changes
-        if changes is not None:
-            together = self._group > 1 and changes.operations <= _TOGETHER
-            size = (1, changes.operations, changes.characters if together else 0)
-            total = tuple(map(add, self._size, size))
-            if total[0] > self._group or total[1] > _TOGETHER or total[2] > _TEXT:
-                self.commit()
-                total = size
-            self._size = total
-        self._waiting.append(entry)
-        # Where transactions are applied one by one, the end of their patch is not waited for longer
-        # than this.
-        if self._group == 1 and changes is None:
-            self.commit()
+        self.commit()
 
     def commit(self) -> None:
-        """Apply all entries that wait.
-
-        :raises JellyError: the store rejects one, or its position has changed meanwhile.
-        """
-        self._note_position()
+        """Apply all entries that wait."""
+        done, selection = self._done, self._selection
+        if done.position is None and selection.position is not None:
+            done.position, done.skipped = selection.position, selection.skipped
+        done.aborted += selection.take_aborted()
+        done.advice = selection.advice
         entries, self._waiting = self._waiting, []
         self._size = (0, 0, 0)
         if not entries:
@@ -160,12 +140,12 @@ class Replay:
             changes = NetChanges(strict=self._settings.check_unmatched)
             for each in transactions:
                 changes.join(each)
-        before = self._done.patches, self._done.transactions
+        before = done.patches, done.transactions
         try:
             try:
                 self._apply(changes, entries)
             except JellyError:
-                if len(transactions) < 2 or before != (self._done.patches, self._done.transactions):
+                if len(transactions) < 2 or before != (done.patches, done.transactions):
                     raise
                 # One by one, those before the one at fault are applied.
                 for entry in entries:
@@ -180,7 +160,7 @@ class Replay:
         last = entries[-1]
         if not self._settings.dry_run:
             try:
-                done.unmatched += self._target.apply(changes, done.position, last.reached)
+                done.unmatched += self._target.apply(changes, last.reached)
             except JellyError as error:
                 _name(error, last.patch)
                 raise
@@ -242,10 +222,7 @@ def replay_log(
 def _replay_source(
     replay: Replay, log: Source, factory: TermFactory[Any], settings: ReplaySettings
 ) -> bool:
-    """Read a source once; return whether ``until`` was reached.
-
-    :raises RewrittenError: the last patch of a followed file was replaced while it was read.
-    """
+    """Read a source once; return whether ``until`` was reached."""
 
     def wait() -> bool:
         replay.wait()

@@ -1,15 +1,23 @@
-"""How a log is replayed: the settings, whatever the store; declared and checked once."""
+"""How a log is replayed, and into what: the settings, what a backend has to offer, and locks of
+stores, which are for stores of other libraries that have no place for one.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import TypedDict
+from threading import RLock
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypedDict
 
 from ...codec import DEFAULT_LIMITS, BlankNode, Iri, Limits, Literal, Term
 from ...codec.text.ntriples import term_text
-from ...errors import OptionsError
-from ...io.progress import Progress
+from ...errors import ChainError, OptionsError
+from ...io.streams import Progress
+
+if TYPE_CHECKING:
+    from .positions import Position
+    from .transactions import NetChanges
 
 
 def as_term(text: str | Term, name: str = "until") -> str:
@@ -27,21 +35,16 @@ def as_term(text: str | Term, name: str = "until") -> str:
     return text if text.startswith(("<", '"', "_:")) else f"<{text}>"
 
 
-def check_name(name: str | None) -> None:
-    """Reject an invalid name of a log.
-
-    :param name: as a caller gives it, None for none.
-    :raises OptionsError: it is empty, or has a surrogate.
-    """
-    if name == "":
+def check_name(name: str) -> None:
+    """Reject an invalid name of a log."""
+    if not name:
         raise OptionsError("the name of a log is empty")
-    if name is not None:
-        try:
-            name.encode()
-        except UnicodeEncodeError:
-            raise OptionsError(
-                f"the name of a log has a surrogate, which is not a character: {name!r}"
-            ) from None
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        raise OptionsError(
+            f"the name of a log has a surrogate, which is not a character: {name!r}"
+        ) from None
 
 
 class ReplayOptions(TypedDict, total=False):
@@ -110,7 +113,8 @@ class ReplaySettings:
     limits: Limits = DEFAULT_LIMITS
 
     def __post_init__(self) -> None:
-        check_name(self.name)
+        if self.name is not None:
+            check_name(self.name)
         if self.commit_every is not None and self.commit_every < 1:
             raise OptionsError(f"commit_every must be at least 1 (got {self.commit_every})")
         _ = self.last
@@ -123,3 +127,70 @@ class ReplaySettings:
 
 #: The settings by default.
 DEFAULT: ReplaySettings = ReplaySettings()
+
+
+class Target(Protocol):
+    """A store that a log is replayed into."""
+
+    @property
+    def graph(self) -> str:
+        """The graph of its positions, see :class:`.Position`."""
+        ...
+
+    def text(self, term: Any, /) -> str:
+        """A term that its operations are made of, in the syntax of N-Triples."""
+        ...
+
+    def positions(self) -> Iterable[Position]:
+        """The store's positions in this target's graph, one for each log."""
+        ...
+
+    def apply(self, changes: NetChanges, position: Position | None, /) -> int:
+        """Change the data and the position, both or none, if the store is still where
+        :meth:`positions` or the last change has left it. The changes may be used up.
+
+        :param position: the next position; None if the log has none.
+        :return: number of deletions of statements that were not there.
+        """
+        ...
+
+
+#: Two objects may share a lock; that only costs waiting. A thread may acquire its lock again:
+#: code under the lock of one store may need another store's, which may be the same.
+_LOCKS: Final = [RLock() for _ in range(64)]
+
+
+def _renew() -> None:
+    """Have new locks in a child that was forked: the threads that hold the old ones, if any, are
+    not there to release them."""
+    _LOCKS[:] = [RLock() for _ in _LOCKS]
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_renew)
+
+
+def lock_of(store: object) -> RLock:
+    """The lock of a store: always the same one while the store lives.
+
+    What is done under it may wait for the lock of a watch of the same store (rdflib's recorder has
+    one), never the other way round; nothing of ours takes the locks of two stores.
+    """
+    # Addresses are multiples of 16.
+    return _LOCKS[(id(store) >> 4) % len(_LOCKS)]
+
+
+def moved(
+    what: str, log_name: str, before: Position | None, found: Position | None, *, by: str
+) -> ChainError:
+    """The error for a store whose position in a log has changed.
+
+    :param what: ``"store"`` or ``"graph"``.
+    :param by: who may have moved it.
+    """
+    position = "nowhere" if found is None else f"at patch {found.patch}"
+    return ChainError(
+        f"the {what} is {position} in log {log_name} now: {by} has changed it",
+        expected=None if before is None else before.patch,
+        found=None if found is None else found.patch,
+    )

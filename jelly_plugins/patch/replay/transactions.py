@@ -11,12 +11,19 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from enum import Enum
 from itertools import chain
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from ...codec.patch.operations import AnyOperation, Header, Namespace, Operation, OperationKind
+from ...codec.patch.operations import (
+    CHAIN_KEYS,
+    AnyOperation,
+    Namespace,
+    Operation,
+    OperationKind,
+)
 from ...errors import ConflictError, OrderError
-from ..model import ID, PREV
-from .settings import ReplaySettings
+
+if TYPE_CHECKING:
+    from .settings import ReplaySettings
 
 _ADD: Final = OperationKind.ADD
 _DELETE: Final = OperationKind.DELETE
@@ -51,10 +58,8 @@ class NetChanges:
         self.operations = 0
 
     def gather(self, rows: Iterator[AnyOperation]) -> AnyOperation | None:
-        """Take operations on statements and namespaces, up to the first row of another kind.
-
-        :return: that row; None if there are no more.
-        """
+        """Take operations on statements and namespaces, up to the first row of another kind; return
+        that row; None if there are no more."""
         net, first, loose = self.net, self.first, not self._strict
         count = 0
         found = None
@@ -109,7 +114,6 @@ class NetChanges:
 
         :param there: for each statement of :attr:`first`, whether the store has it before.
         :param text: a statement as text, for errors.
-        :raises ConflictError: an operation changes nothing, and the settings do not allow that.
         """
         idle = self.idle + [
             Operation(_ADD if adds else _DELETE, value)
@@ -160,9 +164,6 @@ class PatchEnd(Enum):
     KEEPALIVE = False
 
 
-Event: TypeAlias = PatchStart | Transaction | PatchEnd
-
-
 class Transactions:
     """Reads rows: headers, operations and ends of patches.
 
@@ -182,11 +183,8 @@ class Transactions:
         self.aborted = 0
         self.one_by_one = False
 
-    def read(self, source: Iterable[AnyOperation]) -> Iterator[Event]:
-        """The events of rows, as these come.
-
-        :raises OrderError: a row may not follow the rows before it.
-        """
+    def read(self, source: Iterable[AnyOperation]) -> Iterator[PatchStart | Transaction | PatchEnd]:
+        """The events of rows, as these come."""
         rows = iter(source)
         changes = NetChanges(strict=self._strict)
         # Whether a transaction is open, the patch has started, and it has had a transaction.
@@ -206,7 +204,15 @@ class Transactions:
                 yield Transaction(changes, 1)
                 changes = NetChanges(strict=self._strict)
             elif kind is OperationKind.HEADER:
-                self._header(row.value, is_late=sealed)
+                self.has_headers = True
+                key = row.value.chain_key
+                if key in CHAIN_KEYS:
+                    if sealed:
+                        raise OrderError(
+                            f"the header {row.value.key!r} comes after a transaction of its patch"
+                        )
+                    if getattr(self.patch, key) is None:
+                        setattr(self.patch, key, self._text(row.value.value))
             else:
                 if inside is not (kind in (OperationKind.COMMIT, OperationKind.ABORT)):
                     where = "inside" if inside else "outside"
@@ -230,16 +236,3 @@ class Transactions:
                     self.has_headers = started = sealed = False
                 inside = kind is OperationKind.BEGIN
             row = next(rows, None)
-
-    def _header(self, header: Header, *, is_late: bool) -> None:
-        self.has_headers = True
-        key = header.chain_key
-        if key not in (ID, PREV):
-            return
-        if is_late:
-            raise OrderError(f"the header {header.key!r} comes after a transaction of its patch")
-        patch, value = self.patch, self._text(header.value)
-        if key == ID:
-            patch.id = patch.id or value
-        else:
-            patch.prev = patch.prev or value

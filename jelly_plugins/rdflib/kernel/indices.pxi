@@ -99,7 +99,8 @@ cdef class IndexWriter:
         """Write the statements that `begin` has checked."""
         cdef object last_s = None, last_p = None, last_o = None, last_g = None
         cdef Py_hash_t hash_s = 0, hash_p = 0, hash_o = 0
-        cdef dict of_subject = None, objects = None, by_object = None
+        cdef dict of_subject = None, objects = None, by_object = None, by_subject, predicates
+        cdef PyObject *found
         cdef Added added = None
         for statement in statements:
             g = graph_of(<tuple?> statement)
@@ -127,9 +128,14 @@ cdef class IndexWriter:
                 added.known.append(triple)
                 continue
             set_item(added.new, triple, None, hash_of_three(hash_s, hash_p, hash_o))
-            set_item(objects, o, 1, hash_o)
-            set_item(inner(by_object, o, hash_o), s, 1, hash_s)
-            set_item(inner(inner(self.osp, o, hash_o), s, hash_s), p, 1, hash_p)
+            put(objects, o, 1, hash_o)
+            put(inner(by_object, o, hash_o), s, 1, hash_s)
+            by_subject = inner(self.osp, o, hash_o)
+            found = get_item(by_subject, s, hash_s)
+            predicates = {} if found == NULL else <dict> <object> found
+            put(predicates, p, 1, hash_p)
+            if found == NULL:
+                put(by_subject, s, predicates, hash_s)
 
     cdef Py_hash_t hash_of(self, object term) except -1:
         """Compute ``hash(term)``, without a Python call for a literal."""
@@ -157,6 +163,20 @@ cdef class IndexWriter:
 cdef inline object graph_of(tuple statement):
     """A quad's graph, None for a triple."""
     return <object> tuple_item(statement, 3) if PyTuple_GET_SIZE(statement) == 4 else None
+
+
+cdef inline int put(dict inner, object term, object value, Py_hash_t term_hash) except -1:
+    """Set a term's value in a dictionary that stays untracked if nothing tracked is put in: there
+    are three of them for each triple, and each collection would visit them.
+
+    If rdflib puts in what may be part of a cycle, such as a formula, CPython tracks the dictionary.
+    """
+    cdef bint tracked = (PyObject_GC_IsTracked(inner) or PyObject_GC_IsTracked(term)
+                         or PyObject_GC_IsTracked(value))
+    set_item(inner, term, value, term_hash)
+    if not tracked:
+        PyObject_GC_UnTrack(inner)
+    return 0
 
 
 cdef inline dict inner(dict outer, object key, Py_hash_t key_hash):

@@ -41,6 +41,7 @@ cdef extern from "Python.h":
     Py_ssize_t PyUnicode_GET_LENGTH(object)
     Py_UCS4 PyUnicode_READ(int, void *, Py_ssize_t)
     object PyUnicode_FromObject(object)
+    bint PyObject_GC_IsTracked(object)
     void PyObject_GC_UnTrack(object)
     PyObject *PyList_GET_ITEM_borrow "PyList_GET_ITEM" (object, Py_ssize_t)
 

@@ -28,9 +28,8 @@ from ...errors import OptionsError
 from ...patch.recording import DEFAULT, LogWriter, RecordOptions, RecordSettings
 from ..oxigraph_store import inner_store
 from ..terms import describe
-from .journal import ChangeKind, Journal
+from .journal import ChangeKind, Journal, mark_recorded, name_of
 from .replay import keep_position, main_graph, replay
-from .stores import mark_recorded, name_of
 
 _KINDS: Final = {ChangeKind.ADD: OperationKind.ADD, ChangeKind.REMOVE: OperationKind.DELETE}
 

@@ -24,15 +24,13 @@ from ...io.sources import Source
 from ...patch import Patch
 from ...patch.replay.positions import Position
 from ...patch.replay.replay import Replayed, replay_log
-from ...patch.replay.settings import DEFAULT, ReplayOptions, ReplaySettings
-from ...patch.replay.target import lock_of, moved
+from ...patch.replay.settings import DEFAULT, ReplayOptions, ReplaySettings, lock_of, moved
 from ...patch.replay.transactions import NetChanges
 from ...reserved import reject_graph
 from ..namespaces import DeclaredNamespaces
 from ..oxigraph_store import graph_name, inner_store
 from ..terms import RdflibFactory, default_graph, reject_no_graph
-from .journal import Journal
-from .stores import check_recorded, set_namespace, twin
+from .journal import Journal, check_recorded, set_namespace, twin
 
 #: Positions of graphs, by their names, for as long as their stores live.
 _POSITIONS: Final[WeakKeyDictionary[Store, dict[str, dict[str, Position]]]] = WeakKeyDictionary()
@@ -86,10 +84,7 @@ def graph_text(graph: Graph) -> str:
 
 
 def main_graph(graph: Graph) -> Graph:
-    """The graph used instead of the default graph.
-
-    :raises OptionsError: the graph is a recorder's.
-    """
+    """The graph used instead of the default graph."""
     reject_no_graph(graph)
     if isinstance(graph.store, Journal):
         raise OptionsError(
@@ -108,14 +103,14 @@ def replay(
 
     Each transaction is applied whole or not at all: on any error the graph, its namespaces
     included, is as it was before that transaction. Blank node labels are kept. The state in which
-    an interrupt (Ctrl-C) leaves a graph in memory is undefined, as for every change to such a
-    graph: rebuild it from the log. Over an Oxigraph store an interrupted transaction is applied or
-    not at all; the next replay binds namespaces that the graph may then lack.
+    an interrupt (Ctrl-C) leaves a graph in memory is undefined: rebuild it from the log. Over an
+    Oxigraph store an interrupted transaction is applied or not at all; the next replay binds
+    namespaces that the graph may then lack.
 
     The position is known for as long as the graph's store object lives, and is part of the result;
-    for a store that lives longer than that, see :func:`set_position`. Over an Oxigraph store the
-    position is in the store itself, and moves in the same transaction. Into another graph of the
-    store, the same log is applied from its beginning.
+    for a store that lives longer than that, see :func:`set_position`. Over an Oxigraph store it is
+    in the store itself. Into another graph of the store, the same log is applied from its
+    beginning.
 
     Over an Oxigraph store literals keep the lexical forms of the log, so that its deletions match
     what other programs have stored. rdflib lists such a literal in the form that its constructor
@@ -196,12 +191,9 @@ def _text(term: Node) -> str:
 
 
 class GraphTarget:
-    """A graph that logs are replayed into; see ``patch.replay.target.Target``.
+    """A graph that logs are replayed into; see ``patch.replay.settings.Target``.
 
     :param graph: the graph that takes statements of the default graph.
-    :param settings: whether each operation on a statement must change something, and whether each
-        deletion with a blank node must.
-    :ivar known: the positions of the graph, by log.
     """
 
     text = staticmethod(_text)
@@ -212,28 +204,25 @@ class GraphTarget:
         self._graph = graph
         self._settings = settings
         self._graphs: dict[Any, Graph] = {None: graph, DATASET_DEFAULT_GRAPH_ID: graph}
-        self.known = known_positions(graph)
+        #: The graph's positions, by log; and as they were read or written here.
+        self._positions = known_positions(graph)
+        self._known: dict[str, Position] = {}
 
     def positions(self) -> list[Position]:
-        """The graph's position."""
-        return list(self.known.values())
+        """The graph's positions."""
+        self._known = dict(self._positions)
+        return list(self._known.values())
 
-    def apply(self, changes: NetChanges, before: Position | None, after: Position | None) -> int:
-        """Change the data, the namespaces and the position, or nothing.
-
-        :return: number of deletions of statements that were not there.
-        :raises ChainError: other code has moved the graph's position, or the graph is being
-            recorded.
-        :raises ConflictError: an operation changes nothing, which is not allowed.
-        :raises TermError: the store rejects a statement, or one is in the reserved graph.
-        """
+    def apply(self, changes: NetChanges, position: Position | None) -> int:
+        """Change the data, the namespaces and the position, or nothing, see
+        ``patch.replay.settings.Target``."""
         # Another replay into the store waits here, and then finds that it has moved.
         with lock_of(self._graph.store):
             check_recorded(self._graph.store)
-            if after is not None:
-                found = self.known.get(after.log)
+            if position is not None:
+                before, found = (at.get(position.log) for at in (self._known, self._positions))
                 if found != before:
-                    raise moved("graph", after.log, before, found, by="another replay")
+                    raise moved("graph", position.log, before, found, by="another replay")
             journal = Journal(self._graph)
             try:
                 missed = self._change(journal, changes)
@@ -241,8 +230,8 @@ class GraphTarget:
                     self._namespace(journal, kind, value)
                 if changes.namespaces:
                     self._graph.namespace_manager.reset()
-                if after is not None:
-                    self.known[after.log] = after
+                if position is not None:
+                    self._known[position.log] = self._positions[position.log] = position
             except BaseException as error:
                 journal.undo()
                 if isinstance(error, ValueError) and not isinstance(error, JellyError):

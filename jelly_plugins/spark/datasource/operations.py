@@ -38,7 +38,7 @@ from ...codec.text.ntriples import Dialect, LineParser
 from ...errors import JellyError, StatementError, TextError
 from ...io.sinks import compressed
 from ...patch.columns import PatchColumnReader
-from ...patch.writer import PatchSerializer
+from ...patch.writer import patch_writer
 from ..patch_rows import ABOUT, OperationRows
 from .formats import FileSplit, Format, complete
 from .options import Settings
@@ -97,7 +97,7 @@ class OperationWriter:
     def __init__(self, file: BinaryIO, id: str, settings: Settings) -> None:  # noqa: A002
         self._stack = ExitStack()
         self._out = self._stack.enter_context(compressed(file, settings["compression"]))
-        self._serializer = PatchSerializer(options=patch_options(settings))
+        self._serializer = patch_writer(options=patch_options(settings))
         self._out.write(self._serializer.add([header("id", Iri(id)), BEGIN]))
         self.rows = 0
 
@@ -228,7 +228,7 @@ def encode_log(batch: pa.RecordBatch, settings: Settings) -> bytes:
         rows.
     :raises JellyError: a row is not a valid operation; has the row.
     """
-    serializer = PatchSerializer(options=patch_options(settings))
+    serializer = patch_writer(options=patch_options(settings))
     found = list(operations(batch, ALL))
     patches, *chains = (_column(batch, name) for name in ("patch", *CHAIN_KEYS))
     starts = _starts(patches if "patch" in batch.schema.names else chains[0])

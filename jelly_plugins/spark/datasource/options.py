@@ -19,7 +19,7 @@ from ...codec.common.options import MIN_NAME_TABLE
 from ...codec.common.positions import POSITIONS
 from ...codec.text.ntriples import Dialect, LineParser, term_text
 from ...errors import OptionsError, SourceError, TextError
-from ...io.sinks import SUFFIXES
+from ...io.sources import SUFFIXES
 
 #: Options that Spark sets for ``load(path)`` and ``save(path)``, and for the sink of a stream.
 OF_SPARK: Final = ("path", "paths", "checkpointlocation")

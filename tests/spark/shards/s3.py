@@ -1,18 +1,12 @@
-"""S3 servers on loopback: one whose requests are counted and may fail, and one of another kind."""
+"""An S3 server on loopback, whose requests are counted and may fail."""
 
 from __future__ import annotations
 
 import logging
-import os
-import socket
-import subprocess
-import time
 from collections import Counter
 from collections.abc import Callable, Iterable
-from pathlib import Path
 from threading import Lock, Thread
 from typing import Any
-from urllib.error import HTTPError, URLError
 from urllib.request import Request, urlopen
 
 from moto.moto_server.werkzeug_app import DomainDispatcherApplication, create_backend_app
@@ -33,10 +27,22 @@ _SIGNED = (
 Fault = Callable[[str, str], str | None]
 
 
-class AnyServer:
-    """A server with one bucket."""
+class S3Server:
+    """moto's server, with one bucket."""
 
-    endpoint: str
+    def __init__(self) -> None:
+        self._app = DomainDispatcherApplication(create_backend_app)
+        self._lock = Lock()
+        self._fault: Fault = lambda *_: None
+        self.counts: Counter[str] = Counter()
+        logging.getLogger("werkzeug").setLevel(logging.ERROR)
+        self._server = make_server("127.0.0.1", 0, self._serve, threaded=True)
+        self._thread = Thread(target=self._server.serve_forever, daemon=True)
+        self._thread.start()
+        self.endpoint = f"http://127.0.0.1:{self._server.server_port}"
+        made = Request(f"{self.endpoint}/{BUCKET}", b"", {"Authorization": _SIGNED}, method="PUT")
+        with urlopen(made):
+            self.counts.clear()
 
     def options(self, **more: str) -> dict[str, str]:
         """Settings of a client; it retries only if ``more`` says so."""
@@ -52,27 +58,6 @@ class AnyServer:
 
     def root(self, name: str) -> str:
         return f"s3://{BUCKET}/{name}"
-
-    def stop(self) -> None:
-        raise NotImplementedError
-
-
-class S3Server(AnyServer):
-    """moto's server."""
-
-    def __init__(self) -> None:
-        self._app = DomainDispatcherApplication(create_backend_app)
-        self._lock = Lock()
-        self._fault: Fault = lambda *_: None
-        self.counts: Counter[str] = Counter()
-        logging.getLogger("werkzeug").setLevel(logging.ERROR)
-        self._server = make_server("127.0.0.1", 0, self._serve, threaded=True)
-        self._thread = Thread(target=self._server.serve_forever, daemon=True)
-        self._thread.start()
-        self.endpoint = f"http://127.0.0.1:{self._server.server_port}"
-        made = Request(f"{self.endpoint}/{BUCKET}", b"", {"Authorization": _SIGNED}, method="PUT")
-        with urlopen(made):
-            self.counts.clear()
 
     def happens(self, fault: Fault | None = None) -> None:
         """Set what happens to requests from now on; nothing by default."""
@@ -101,43 +86,3 @@ class S3Server(AnyServer):
                 return [answer]
         start("500 Internal Server Error", [("Content-Type", "text/plain")])
         return [b"the server has " + SECRET.encode()]
-
-
-class Gateway(AnyServer):
-    """Versity's S3 gateway to a folder, in a process of its own."""
-
-    def __init__(self, program: str, folder: Path) -> None:
-        (folder / "data" / BUCKET).mkdir(parents=True)
-        (folder / "metadata").mkdir()
-        with socket.socket() as found:
-            found.bind(("127.0.0.1", 0))
-            address = f"127.0.0.1:{found.getsockname()[1]}"
-        self.endpoint = f"http://{address}"
-        self._process = subprocess.Popen(
-            [
-                program,
-                "--port",
-                address,
-                "posix",
-                "--sidecar",
-                folder / "metadata",
-                folder / "data",
-            ],
-            env={**os.environ, "ROOT_ACCESS_KEY": USER, "ROOT_SECRET_KEY": SECRET},
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-        )
-        until = time.monotonic() + 60
-        while True:
-            try:
-                urlopen(self.endpoint).close()
-            except HTTPError:
-                return
-            except URLError:
-                if time.monotonic() > until:
-                    raise
-                time.sleep(0.05)
-
-    def stop(self) -> None:
-        self._process.terminate()
-        self._process.wait()

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import io
 import random
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -29,18 +28,16 @@ from jelly_plugins.codec.common.positions import OBJECT, POSITIONS
 from jelly_plugins.codec.text.ntriples import term_text
 from jelly_plugins.patch import BEGIN, COMMIT, Patch, add, delete_namespace, write_patches
 from jelly_plugins.spark.shards import (
-    CheckpointError,
     RootError,
     ShardedStore,
     apply_patches,
-    applying,
     batch_sink,
     changes,
     shard,
     shard_of,
 )
 from jelly_plugins.spark.shards.changes import PatchRows, resolve
-from jelly_plugins.spark.shards.root import Batch, Log
+from jelly_plugins.spark.shards.root import Log
 from jelly_plugins.spark.shards.shard import canonical_terms, quads_of
 
 from ...codec.test_patch_columns import literals
@@ -187,14 +184,6 @@ def test_a_batch_is_applied_once(tmp_path: Path) -> None:
     with pytest.raises(TruncatedError, match="ends inside a transaction"):
         apply(root, log + b" TX . A <urn:s> <urn:p> <urn:2> .", application="a", batch=5)
     assert ShardedStore(root).content.batches["a"].number == 4
-
-
-def test_a_lost_checkpoint_is_reported(tmp_path: Path) -> None:
-    root = tmp_path / "root"
-    apply(root, b"A <urn:s> <urn:p> <urn:1> .", application="a", batch=3)
-    version = replace(ShardedStore(root).content, batches={"a": Batch(3, "one")})
-    with pytest.raises(CheckpointError, match="another streaming query"):
-        applying._is_done(version, "a", 0, "two")
 
 
 def test_a_literal_whose_line_is_too_long_for_a_parser(tmp_path: Path) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import random
 import re
-import shutil
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
@@ -33,7 +32,7 @@ from jelly_plugins.spark.shards.storage import storage_at
 
 from .logs import apply, assert_same, quads
 from .model import quads_after, random_log, text_of
-from .s3 import SECRET, Gateway, S3Server
+from .s3 import SECRET, S3Server
 
 _NUMBERS = count()
 
@@ -41,16 +40,6 @@ _NUMBERS = count()
 @pytest.fixture(scope="module")
 def s3() -> Iterator[S3Server]:
     server = S3Server()
-    yield server
-    server.stop()
-
-
-@pytest.fixture(scope="module")
-def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
-    program = shutil.which("versitygw")
-    if program is None:
-        pytest.skip("needs versitygw: go install github.com/versity/versitygw/cmd/versitygw@latest")
-    server = Gateway(program, tmp_path_factory.mktemp("gateway"))
     yield server
     server.stop()
 
@@ -69,19 +58,6 @@ def bucket(s3: S3Server, tmp_path: Path) -> Iterator[Bucket]:
     s3.happens()
 
 
-@pytest.fixture
-def behind(gateway: Gateway, tmp_path: Path) -> Bucket:
-    """An empty folder of the gateway's bucket."""
-    options = gateway.options(cache_dir=str(tmp_path / "cache"))
-    return Bucket(gateway.root(str(next(_NUMBERS))), options)
-
-
-@pytest.fixture(params=["memory", pytest.param("behind", marks=pytest.mark.slow)])
-def place(request: pytest.FixtureRequest) -> Bucket:
-    found: Bucket = request.getfixturevalue(request.param)
-    return found
-
-
 def _objects(bucket: Bucket) -> set[str]:
     return set(bucket.stored())
 
@@ -90,18 +66,18 @@ SEEDS = [*range(2), *(pytest.param(seed, marks=pytest.mark.slow) for seed in ran
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_random_logs(place: Bucket, seed: int) -> None:
+def test_random_logs(memory: Bucket, seed: int) -> None:
     patches = random_log(seed, ids=True)
     for stop in (2, 3, 5, 8):
-        apply(place, text_of(patches[:stop]), shards=2)
-        assert_same(place, quads_after(patches[:stop]))
-    assert not apply(place, text_of(patches), shards=2).committed
-    restored = restore(place, 1)
-    assert_same(place, quads_after(patches[:2]))
-    vacuum(place, keep=1, grace=timedelta())
-    kept = [each.number for each in ShardedStore(place).versions()]
+        apply(memory, text_of(patches[:stop]), shards=2)
+        assert_same(memory, quads_after(patches[:stop]))
+    assert not apply(memory, text_of(patches), shards=2).committed
+    restored = restore(memory, 1)
+    assert_same(memory, quads_after(patches[:2]))
+    vacuum(memory, keep=1, grace=timedelta())
+    kept = [each.number for each in ShardedStore(memory).versions()]
     assert kept == [restored.number + 1, restored.number]
-    assert _objects(place) == set(restored.stored())
+    assert _objects(memory) == set(restored.stored())
 
 
 def test_files_of_the_previous_store_are_not_put_again(memory: Bucket) -> None:
@@ -275,9 +251,7 @@ def test_what_is_pickled_is_the_same(memory: Bucket) -> None:
     assert made[0](*made[1]).name == memory.name
 
 
-@pytest.mark.parametrize(
-    "kind", ["memory", "bucket", pytest.param("behind", marks=pytest.mark.slow)]
-)
+@pytest.mark.parametrize("kind", ["memory", "bucket"])
 def test_one_of_many_writers_creates_a_version(request: pytest.FixtureRequest, kind: str) -> None:
     root: Bucket = request.getfixturevalue(kind)
 

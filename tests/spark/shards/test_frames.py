@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import os
 import signal
 from collections.abc import Iterable
@@ -30,6 +29,7 @@ from jelly_plugins.spark.shards import (
 )
 from jelly_plugins.spark.shards.storage import Folder, Shard
 
+from ...conversions import written
 from ..queries import finished
 from .logs import Writer, apply, assert_same, log_file, patch, quads, replayed
 from .model import quads_after, random_log, text_of
@@ -82,9 +82,7 @@ def test_random_logs(spark: SparkSession, tmp_path: Path, seed: int) -> None:
 
 
 def message(*patches: Patch) -> bytes:
-    out = io.BytesIO()
-    write_patches(patches, out)
-    return out.getvalue()
+    return written(write_patches, patches)
 
 
 def messages(

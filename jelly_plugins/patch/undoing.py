@@ -14,15 +14,15 @@ from errno import ENOENT
 from itertools import islice
 from typing import Any, Final
 
-from ...codec import DEFAULT_LIMITS, Limits, Term, describe
-from ...codec.patch.operations import BEGIN, COMMIT, AnyOperation, header
-from ...codec.text.ntriples import term_text
-from ...errors import ChainError, OptionsError, SourceError
-from ..model import ID, PREV, Patch
-from ..reader import read_patches
-from ..recording import LogWriter, RecordSettings
-from ..replay.settings import as_term
-from .editing import Chain, committed, effective, reverse_of, subject_of
+from ..codec import DEFAULT_LIMITS, Limits, Term, describe
+from ..codec.patch.operations import BEGIN, COMMIT, AnyOperation, header
+from ..codec.text.ntriples import term_text
+from ..errors import ChainError, OptionsError, SourceError
+from .logs import Chain, committed, effective, reverse_of, subject_of
+from .model import ID, PREV, Patch
+from .reader import read_patches
+from .recording import LogWriter, RecordSettings
+from .replay.settings import as_term
 
 #: Keys of headers: the id of the patch that a patch undoes, or repeats after it was undone.
 UNDOES: Final = "undoes"
@@ -166,11 +166,7 @@ class _History:
         self._depth = 0
 
     def add(self, patch: Patch) -> None:
-        """Take the next patch.
-
-        :raises ChainError: it does not follow the one before it, or its header names another patch
-            than the one that is next to undo or redo.
-        """
+        """Take the next patch."""
         self._chain.follow(patch, changes=True)
         line, number = self._line, len(self.ids)
         id_: Any = patch.id
@@ -201,7 +197,6 @@ class _History:
 
         :param step: -1 to undo, 1 to redo.
         :param count: how many, if no patch is sought.
-        :raises ChainError: there are none, or the log does not have the patch sought.
         """
         line, depth, sought = self._line, self._depth, self._sought
         doing, other = ("undo", "redo") if step < 0 else ("redo", "undo")

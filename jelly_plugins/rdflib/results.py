@@ -8,9 +8,9 @@ from typing import IO, Any, BinaryIO, ClassVar, cast
 from rdflib.query import Result, ResultParser, ResultSerializer
 from rdflib.term import Variable
 
-from ...errors import TermError
-from ...sparql import ResultsFormat, read_results, write_boolean, write_results
-from ..terms import RdflibFactory, describe_node
+from ..errors import TermError
+from ..sparql import ResultsFormat, read_results, write_boolean, write_results
+from .terms import RdflibFactory, describe_node
 
 
 class _ResultParser(ResultParser):

@@ -1,25 +1,144 @@
-"""``jelly validate``: check a stream, and compare its statements with those of RDF files."""
+"""``jelly inspect``: the structure of a stream. ``jelly validate``: whether a stream is valid, and
+its statements those of RDF files."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 from click import UsageError
 from click.exceptions import Exit
 
 from ..errors import JellyError
-from ..io.names import Format, format_of
+from ..io.sources import Format, format_of
 from ..tools import ValidationSettings
 from . import console
 from .console import STANDARD
-from .convert import are_results, open_results
-from .options import File, RdfFormat, given_options
+from .convert import AnyFormat, are_results, log_format, open_results, rdf_format
+from .options import File, RdfFormat, limits, reject_others
 
 if TYPE_CHECKING:
+    from ..tools.inspection import FrameReport
     from ..tools.validation import Expected
+
+#: Types of columns of query results, by their fields in a frame.
+_TYPES: Final = {7: "iri", 8: "bnode", 9: "literal", 10: "mixed"}
+#: Parameters that apply to whatever is inspected.
+_OF_ALL: Final = ("source", "json", "from_")
+
+
+def inspect(
+    source: str,
+    *,
+    frames: bool = False,
+    json: bool = False,
+    concatenated: bool = False,
+    messages: bool = False,
+    from_: AnyFormat | None = None,
+    contexts: dict[str, Any] | None = None,
+    base: str | None = None,
+) -> None:
+    """Show options, frames, rows by kind and sizes of a Jelly stream.
+
+    With --json the report is one line of JSON; with --frames a line for each frame comes first.
+    With --messages the messages of a log are counted, in Jelly or any other syntax. Of Jelly-SPARQL
+    it shows variables, columns and rows; of files in other formats, statements and prefixes.
+
+    $ jelly inspect data.jelly.gz
+    $ jelly inspect data.jelly.gz --frames --json
+
+    :param frames: Print one line per frame, as it is read.
+    :param concatenated: Treat options at a frame's start as a new stream, as after cat.
+    :param messages: Count the messages of a message log.
+    """
+    if messages:
+        reject_others("message logs", *_OF_ALL, "messages", "contexts", "base")
+        _inspect_messages(source, log_format(source, from_), json, contexts)
+        return
+    if are_results((source,), from_):
+        reject_others("query results", *_OF_ALL, "frames")
+        _inspect_results(source, from_, json, frames)
+        return
+    form = (rdf_format(from_) if from_ else format_of(source)) or Format.JELLY
+    if form is Format.JELLY:
+        reject_others("Jelly", *_OF_ALL, "frames", "concatenated", "base")
+        _inspect_jelly(source, json, frames, concatenated)
+    else:
+        reject_others("text", *_OF_ALL, "base")
+        _inspect_text(source, form, json, base)
+
+
+def _inspect_jelly(source: str, as_json: bool, frames: bool, concatenated: bool) -> None:
+    from ..tools.inspection import inspect as inspect_
+    from ..tools.inspection import options_as_dict
+
+    def show(frame: FrameReport) -> None:
+        counts = {"statements": frame.statements, "size": frame.size, "rows": frame.rows}
+        declared = {"graphs": frame.graphs, "namespaces": frame.namespaces}
+        shown = {**counts, **declared, "metadata": frame.metadata}
+        console.line({"frame": frame.index, **shown}, as_json)
+
+    with console.open_sources([source], "inspect", printing=frames) as [opened]:
+        report = inspect_(
+            opened,
+            limits=limits(),
+            concatenated=concatenated,
+            on_frame=show if frames else None,
+        )
+    console.report(
+        report,
+        as_json,
+        options=options_as_dict(report.options),
+        bytes_per_statement=report.bytes_per_statement,
+    )
+
+
+def _inspect_text(source: str, form: Format, as_json: bool, base: str | None) -> None:
+    from ..tools.inspection import inspect_text
+
+    with console.open_sources([source], "inspect") as [opened]:
+        console.report(inspect_text(opened, form, base=base, limits=limits()), as_json)
+
+
+def _inspect_messages(source: str, form: str, as_json: bool, contexts: Any) -> None:
+    from ..messages import inspect_messages
+
+    with console.open_sources([source], "inspect") as [opened]:
+        report = inspect_messages(opened, format=form, contexts=contexts, limits=limits())
+    console.report(report, as_json, quads_per_message=report.quads_per_message)
+
+
+def _inspect_results(source: str, from_: str | None, as_json: bool, frames: bool) -> None:
+    counts = {"frames": 0, "rows": 0, "size": 0}
+    with (
+        console.open_sources([source], "inspect", printing=frames) as [opened],
+        open_results(opened, source, from_) as results,
+    ):
+        columns: dict[str, set[str]] = {name: set() for name in results.variables}
+        for frame in results.frames():
+            types = [_TYPES[number] for number in frame.types]
+            for name, each in zip(results.variables, types, strict=False):
+                columns[name].add(each)
+            counts["frames"] += 1
+            counts["rows"] += frame.rows
+            counts["size"] += frame.size
+            if frames:
+                shown = {"rows": frame.rows, "size": frame.size, "columns": types}
+                console.line({"frame": frame.index, **shown, "metadata": frame.metadata}, as_json)
+        console.report(
+            {
+                "source": results.name,
+                "format": results.format,
+                "compression": results.compression,
+                "boolean": results.boolean,
+                **counts,
+                "options": results.options,
+                "variables": {name: " ".join(sorted(each)) for name, each in columns.items()},
+            },
+            as_json,
+        )
 
 
 def validate(
@@ -52,8 +171,7 @@ def validate(
     :param held_by: Compare both as a backend (rdflib, oxigraph) stores them: it may rewrite terms.
     """
     if are_results((source,)):
-        if given_options().keys() - {"source", "json"}:
-            raise UsageError("query results can only be validated with --json")
+        reject_others("query results", "source", "json")
         _validate_results(source, json)
         return
     if settings.held_by is not None and (settings.ordered or frames or not against):
@@ -107,10 +225,7 @@ def _expected(names: list[str], form: Format | None, frames: bool) -> list[Expec
             if not paths:
                 raise UsageError(f"{name} has no RDF files")
         for path in paths:
-            found = form or format_of(path)
-            if found is None:
-                raise UsageError(f"the format of {path} is not known: --from names it")
-            expected.append((path, found))
+            expected.append((path, console.known(form or format_of(path), path)))
     return expected
 
 

@@ -28,10 +28,8 @@ def register() -> None:
     ``format="jelly-plugins"`` is always this one.
     """
     for name in NAMES:
-        rdflib.plugin.register(name, Parser, "jelly_plugins.rdflib.plugin.parser", "JellyParser")
-        rdflib.plugin.register(
-            name, Serializer, "jelly_plugins.rdflib.plugin.serializer", "JellySerializer"
-        )
+        rdflib.plugin.register(name, Parser, "jelly_plugins.rdflib.reading", "JellyParser")
+        rdflib.plugin.register(name, Serializer, "jelly_plugins.rdflib.writing", "JellySerializer")
 
 
 def register_suffixes() -> None:

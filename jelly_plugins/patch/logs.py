@@ -1,4 +1,4 @@
-"""Patches and logs edited: compacted, inverted. Files are not known here.
+"""Logs as wholes: compacted, inverted, checked, converted.
 
 Patches of a log are counted from 1. One without an ``id`` that changes nothing (a keepalive) is
 counted too, and none follows it: the next one follows the one before it.
@@ -6,36 +6,45 @@ counted too, and none follows it: the next one follows the one before it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import Any, Final
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from itertools import chain
+from operator import itemgetter
+from typing import Any, Final, NamedTuple, Unpack
 
-from ...codec import DEFAULT_GRAPH, Quad
-from ...codec.common.terms import parts_of as items_of
-from ...codec.patch.operations import (
+from ..codec import DEFAULT_GRAPH, DEFAULT_LIMITS, Limits, PatchOptions, PatchStatementType, Quad
+from ..codec.common.options import TABLES
+from ..codec.common.terms import parts_of as items_of
+from ..codec.patch.operations import (
+    BEGIN,
+    COMMIT,
+    ID,
+    PREV,
     AnyOperation,
     Operation,
     OperationKind,
-    delete_namespace,
-)
-from ...codec.text.ntriples import term_text
-from ...errors import ChainError, OrderError, StatementError
-from ..model import (
-    BEGIN,
-    COMMIT,
-    Patch,
     add,
     add_namespace,
-    chain_headers,
-    check_nesting,
-    check_patches,
     delete,
-    new_id,
+    delete_namespace,
 )
-from ..rows import PatchOrder
+from ..codec.text.ntriples import Notation, term_text
+from ..errors import ChainError, JellyError, OrderError, StatementError
+from ..io.sinks import Destination
+from ..io.sources import Source
+from ..notebook import Shown
+from .formats import PatchFormat, PatchOptionChanges
+from .model import Patch, chain_headers, check_nesting, check_patches, group, new_id
+from .reader import PatchReader, ReadOptions
+from .replay.transactions import CHANGES
+from .rows import STATEMENTS, PatchOrder
+from .writer import inferred, rows_of, write_rows
 
 _BOUNDS: Final = (OperationKind.BEGIN, OperationKind.COMMIT, OperationKind.ABORT)
 _ADDS: Final = (OperationKind.ADD, OperationKind.ADD_NAMESPACE)
-_STATEMENTS: Final = (OperationKind.ADD, OperationKind.DELETE)
+_UNCHANGED: Final = PatchOptionChanges()
 
 
 class Chain:
@@ -55,7 +64,6 @@ class Chain:
 
         :param changes: whether it changes something.
         :return: whether others can follow it; if not, it is a keepalive.
-        :raises ChainError: its ``prev`` is not the id of the patch before it.
         """
         self._number += 1
         if not self._first and patch.prev is not None and patch.prev != self.last:
@@ -79,12 +87,9 @@ class Chain:
 
 
 def parts_of(operations: Iterable[Operation]) -> Iterator[tuple[bool, list[Operation]]]:
-    """The operations of a patch, those of each transaction and those between two together.
-
-    :return: whether they were in a transaction, and the operations, without the rows that start and
-        end it. Nothing comes of a transaction that was aborted.
-    :raises OrderError: transactions are not in order.
-    """
+    """The operations of a patch, those of each transaction and those between two together; return
+    whether they were in a transaction, and the operations, without the rows that start and end it.
+    Nothing comes of a transaction that was aborted."""
     order = PatchOrder()
     part: list[Operation] = []
     for operation in operations:
@@ -103,10 +108,7 @@ def parts_of(operations: Iterable[Operation]) -> Iterator[tuple[bool, list[Opera
 
 
 def committed(operations: Iterable[Operation]) -> Iterator[Operation]:
-    """The operations of a patch that have an effect.
-
-    :raises OrderError: transactions are not in order.
-    """
+    """The operations of a patch that have an effect."""
     for _, part in parts_of(operations):
         yield from part
 
@@ -114,7 +116,7 @@ def committed(operations: Iterable[Operation]) -> Iterator[Operation]:
 def subject_of(operation: AnyOperation) -> tuple[Any, ...]:
     """What an operation is about: the statement, or the name of the namespace in its graph."""
     kind, value = operation
-    if kind in _STATEMENTS:
+    if kind in STATEMENTS:
         # A triple is the same statement as a quad in the default graph.
         terms = value if type(value) is Quad else items_of(value, (3, 4), "a statement")
         s, p, o, g = terms if len(terms) == 4 else (*terms, DEFAULT_GRAPH)
@@ -141,7 +143,7 @@ def effective(
         last[subject] = operation
         if before is None:
             yield operation
-        elif kind in _STATEMENTS:
+        elif kind in STATEMENTS:
             if before.kind is not kind:
                 yield operation
         else:
@@ -157,10 +159,7 @@ def effective(
 
 
 def reverse_of(operation: AnyOperation) -> AnyOperation:
-    """The operation that undoes one.
-
-    :raises StatementError: it deletes a namespace without its IRI.
-    """
+    """The operation that undoes one."""
     kind, value = operation
     if kind is OperationKind.ADD:
         return delete(value)
@@ -226,7 +225,7 @@ def compact(patches: Iterable[Patch], *, exact: bool = False) -> Patch:
         if differ and closing.kind is OperationKind.ADD_NAMESPACE:
             # The binding that was replaced, so that the result can be inverted.
             operations.append(opening)
-        if not differ or closing.kind not in _STATEMENTS:
+        if not differ or closing.kind not in STATEMENTS:
             operations.append(closing)
     # Deletions, then additions.
     operations.sort(key=lambda operation: operation.kind in _ADDS)
@@ -286,9 +285,6 @@ def invert_log(patches: Iterable[Patch]) -> list[Patch]:
     ``id``. See :func:`invert` for what an inverse is; operations that repeat one of an earlier
     patch are left out too. Memory holds the inverse, and what the log touches.
 
-    :raises ChainError: a patch names another one before it than the one that is there.
-    :raises JellyError: a patch cannot be undone.
-
     >>> from jelly_plugins import Iri
     >>> log = [Patch(headers=[("id", Iri("urn:1"))]), Patch(headers=[("id", Iri("urn:2"))])]
     >>> first, second = invert_log(log)
@@ -309,3 +305,205 @@ def invert_log(patches: Iterable[Patch]) -> list[Patch]:
         inverted.append(Patch(operations, chain_headers(made, prev)))
         prev = made
     return inverted
+
+
+# Checking
+
+
+class Problem(NamedTuple):
+    """Something wrong with a log.
+
+    :ivar patch: number of the patch in the log, from 1.
+    """
+
+    patch: int
+    message: str
+
+
+@dataclass(slots=True)
+class Report(Shown):
+    """What :func:`check` has found.
+
+    :ivar format: the log's format; None if unknown.
+    :ivar patches: number of patches that are complete.
+    :ivar rows: number of rows of each kind, headers included.
+    :ivar first_id: ``id`` of the first patch, None without one.
+    :ivar first_prev: ``prev`` of the first patch: what the log follows.
+    :ivar last_id: ``id`` of the last patch that is complete: the log's head.
+    :ivar problems: in the order in which they were found. Reading stops at what is malformed.
+    :ivar deviations: deviations from the specification that have one sensible reading, which was
+        used: the first occurrence of each kind.
+    """
+
+    format: PatchFormat | None = None
+    patches: int = 0
+    rows: Counter[OperationKind] = field(default_factory=Counter)
+    first_id: Any = None
+    first_prev: Any = None
+    last_id: Any = None
+    problems: list[Problem] = field(default_factory=list)
+    deviations: list[str] = field(default_factory=list)
+
+    def __bool__(self) -> bool:
+        return not self.problems
+
+
+def check(src: Source, **settings: Unpack[ReadOptions]) -> Report:
+    """Read a log, and look whether its patches follow each other.
+
+    A log of patches without ``id`` and ``prev`` is in order. Once a patch has an ``id``, those that
+    follow have one of their own, and a ``prev``, the ``id`` of the patch before. Patches without
+    ``id`` that change nothing do not count.
+
+    :param src: path, URL, open binary file or bytes.
+    :param settings: see :class:`~jelly_plugins.patch.PatchReader`. With ``strict``, a deviation is
+        a problem.
+    :return: the report; true if there are no problems.
+    :raises SourceError: the source cannot be opened. One that breaks off or is corrupt has a
+        problem.
+
+    >>> check(b"H id <urn:1> . Z . H id <urn:2> . H prev <urn:3> . Z .").problems[0].message
+    'prev is <urn:3>, but the patch before is <urn:1>'
+    """
+    report = Report()
+    # A log that cannot be opened is an error, not a problem of the log.
+    reader = PatchReader(src, **settings)
+    # The last patch that is not a keepalive, and the numbers of those with an id.
+    last: Patch | None = None
+    numbers: dict[Any, int] = {}
+    try:
+        with reader:
+            for number, patch in enumerate(group(reader), 1):
+                before = report.rows.copy()
+                report.rows.update(map(itemgetter(0), patch.rows()))
+                report.patches = number
+                changes = report.rows - before
+                if patch.id is None and CHANGES.isdisjoint(changes):
+                    continue
+                report.problems += [
+                    Problem(number, each) for each in _problems(patch, last, numbers)
+                ]
+                if last is None:
+                    report.first_id, report.first_prev = patch.id, patch.prev
+                report.last_id = patch.id
+                last = patch
+                if patch.id is not None:
+                    numbers.setdefault(patch.id, number)
+    except JellyError as error:
+        report.problems.append(Problem(report.patches + 1, str(error)))
+    report.format = reader.format
+    report.deviations = [str(error) for error in reader.deviations]
+    return report
+
+
+def _problems(patch: Patch, last: Patch | None, numbers: Mapping[Any, int]) -> Iterator[str]:
+    """What is wrong with the ids of a patch.
+
+    :param last: the patch before; None for the first.
+    :param numbers: of the patches before that have an id.
+    """
+    keys = Counter(each.chain_key for each in patch.headers)
+    yield from (f"{keys[key]} headers {key}" for key in (ID, PREV) if keys[key] > 1)
+    if last is not None:
+        if patch.prev is None:
+            if numbers or patch.id is not None:
+                yield "no prev"
+        elif patch.prev != last.id:
+            before = "has no id" if last.id is None else f"is {term_text(last.id)}"
+            yield f"prev is {term_text(patch.prev)}, but the patch before {before}"
+        if patch.id is None and numbers:
+            yield "no id"
+    if patch.id is not None:
+        if patch.prev == patch.id:
+            yield f"prev is the patch's own id, {term_text(patch.id)}"
+        if patch.id in numbers:
+            yield f"the id {term_text(patch.id)} is that of patch {numbers[patch.id]} too"
+
+
+# Conversion
+
+
+def convert(
+    sources: Sequence[Source],
+    dst: Destination,
+    *,
+    source_format: PatchFormat | str | None = None,
+    target_format: PatchFormat | str | None = None,
+    changes: PatchOptionChanges = _UNCHANGED,
+    notation: Notation | str = Notation.RDF_1_2,
+    strict: bool = False,
+    limits: Limits = DEFAULT_LIMITS,
+) -> None:
+    """Write a log, or several as one, as Jelly-Patch or as RDF Patch text.
+
+    The rows are kept as they are, and labels of blank nodes too. Several logs become one, in their
+    order; a patch that names another one before it than the last one with an ``id`` is an error.
+    The Jelly-Patch stream written has the options of those read. Text becomes quads, unless
+    ``changes`` say that it is triples, in a stream that may have quoted triples if it is longer
+    than 1,000 rows.
+
+    :param sources: paths, URLs, open binary files or bytes.
+    :param source_format: by default detected from each source's content.
+    :param target_format: by default detected from the destination's name.
+    :param changes: options of the stream written.
+    :param notation: of quoted triples in text.
+    :param strict: whether to reject known deviations of other implementations, and
+        one patch that would become several in text; see :class:`~jelly_plugins.patch.PatchReader`
+        and :func:`~jelly_plugins.patch.write_patches`.
+
+    >>> import io
+    >>> file = io.BytesIO()
+    >>> logs = [b"H id <urn:1> . Z .", b"D <urn:s> <urn:p> <urn:o> ."]
+    >>> convert(logs, file, target_format=PatchFormat.JELLY_PATCH)
+    >>> [len(patch.operations) for patch in group(PatchReader(file.getvalue()))]
+    [0, 1]
+    """
+    with ExitStack() as stack:
+        readers = [
+            stack.enter_context(
+                PatchReader(
+                    source,
+                    format=source_format,
+                    statement_type=changes.statement_type or PatchStatementType.QUADS,
+                    generalized=bool(changes.generalized_statements),
+                    strict=strict,
+                    limits=limits,
+                )
+            )
+            for source in sources
+        ]
+        guessed, logs = zip(*map(inferred, map(iter, readers)), strict=True)
+        known = [reader.options or guess for reader, guess in zip(readers, guessed, strict=True)]
+        write_rows(
+            # Each log by itself: one that ends inside a patch is not continued by the next.
+            logs[0]
+            if len(logs) == 1
+            else rows_of(_following(chain.from_iterable(map(group, logs)))),
+            dst,
+            format=target_format,
+            options=changes.on(_common(known)),
+            notation=notation,
+            strict=strict,
+            limits=limits,
+        )
+
+
+def _following(patches: Iterable[Patch]) -> Iterator[Patch]:
+    known = Chain()
+    for patch in patches:
+        known.follow(patch, changes=False)
+        yield patch
+
+
+def _common(known: Sequence[PatchOptions]) -> PatchOptions:
+    """Options under which everything can be said that can be said under each of some."""
+    if len(known) == 1:
+        return known[0]
+    triples = all(each.statement_type is PatchStatementType.TRIPLES for each in known)
+    tables: dict[str, Any] = {name: max(getattr(each, name) for each in known) for name in TABLES}
+    return PatchOptions(
+        statement_type=PatchStatementType.TRIPLES if triples else PatchStatementType.QUADS,
+        generalized_statements=any(each.generalized_statements for each in known),
+        rdf_star=any(each.rdf_star for each in known),
+        **tables,
+    )

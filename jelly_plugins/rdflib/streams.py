@@ -13,8 +13,8 @@ from typing import Any, TypedDict, Unpack
 from rdflib.graph import DATASET_DEFAULT_GRAPH_ID, ConjunctiveGraph, Dataset, Graph
 from rdflib.term import Node
 
-from ...backends import BlankNodes
-from ...codec import (
+from ..backends import BlankNodes
+from ..codec import (
     DEFAULT_GRAPH,
     DEFAULT_LIMITS,
     Limits,
@@ -22,22 +22,22 @@ from ...codec import (
     PhysicalType,
     StreamOptions,
 )
-from ...errors import JellyError, StatementError
-from ...io.progress import Progress
-from ...io.sinks import Counted, Destination
-from ...io.sources import Source
-from ...io.streams import (
+from ..errors import JellyError, StatementError
+from ..io.sinks import Counted, Destination
+from ..io.sources import Source
+from ..io.streams import (
+    Progress,
     WriteOptions,
     WriteSettings,
     encode,
     with_options,
     write_delimited,
 )
-from ..namespaces import DeclaredNamespaces
-from ..terms import EncoderTerms, Statement, reject_no_graph
-from .dump import Element, Namespaces, Part, batches_of, namespaces_of, parts_of
-from .dump import encode as encode_elements
-from .load import GraphSink, open_frames
+from .namespaces import DeclaredNamespaces
+from .reading import GraphSink, open_frames
+from .terms import EncoderTerms, Statement, reject_no_graph
+from .writing import Element, Namespaces, Part, batches_of, namespaces_of, parts_of
+from .writing import encode as encode_elements
 
 
 class StreamSettings(TypedDict, total=False):

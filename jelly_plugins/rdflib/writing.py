@@ -1,33 +1,40 @@
-"""An rdflib Graph, Dataset or ConjunctiveGraph to a Jelly-RDF stream.
+"""An rdflib Graph, Dataset or ConjunctiveGraph to a Jelly-RDF stream: :func:`dump`, and rdflib's
+serializer plugin.
 
 Statements are written graph by graph, and from a store in memory subject by subject: its own order
 is that of a hash table, another one in each process, and runs of one subject save a third of the
 size. The compiled module keeps the order in which subjects came into the store (``memory``);
 otherwise subjects are sorted. Other stores keep their own order.
+
+rdflib opens the destination itself, before it calls a plugin: a path that is given to
+``Graph.serialize`` is not left as it was when the graph cannot be written. ``BACKEND.dump`` and
+``write_graphs`` do that.
 """
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Iterator, Mapping
+import io
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping
 from itertools import chain, groupby
 from operator import itemgetter
-from typing import Any, NamedTuple, TypeAlias, Unpack
+from typing import Any, ClassVar, NamedTuple, TypeAlias, Unpack
 from typing import Literal as TypingLiteral
 
 from rdflib.graph import ConjunctiveGraph, Graph, QuotedGraph, ReadOnlyGraphAggregate
 from rdflib.plugins.stores.memory import Memory
+from rdflib.serializer import Serializer
 from rdflib.term import Literal, URIRef
 
-from ...codec import DEFAULT_GRAPH, Encoder, LogicalType, PhysicalType, StreamOptions
-from ...codec.rdf.options import GROUPED
-from ...errors import OptionsError, TermError
-from ...io.progress import Steps
-from ...io.sinks import Destination
-from ...io.streams import BATCH, StreamWriteOptions, WriteSettings, write_delimited
-from ...reserved import is_reserved
-from .. import oxigraph_store
-from ..memory import batches_by_subject
-from ..terms import EncoderTerms, default_graph
+from ..codec import DEFAULT_GRAPH, Encoder, LogicalType, PhysicalType, StreamOptions
+from ..codec.rdf.options import GROUPED
+from ..errors import OptionsError, TermError
+from ..io.sinks import Destination, compressed, compression_of
+from ..io.sources import did_you_mean
+from ..io.streams import BATCH, Steps, StreamWriteOptions, WriteSettings, write_delimited
+from ..reserved import is_reserved
+from . import oxigraph_store
+from .memory import batches_by_subject
+from .terms import EncoderTerms, default_graph
 
 #: Declarations to write: those given, all that the graph has bound, those of them that are used,
 #: or none.
@@ -286,3 +293,60 @@ def dump(
         )
     written: int = write_delimited(encode_graph(parts, options, wanted), dst)
     return written
+
+
+class BytesSerializer(Serializer):
+    """Writes a format that is bytes; keyword arguments of ``Graph.serialize``, which have to be
+    among :attr:`_settings`, go to :attr:`_dump`."""
+
+    _dump: ClassVar[Callable[..., object]]
+    _settings: ClassVar[Collection[str]]
+
+    def serialize(
+        self,
+        stream: Any,
+        base: str | None = None,  # noqa: ARG002
+        encoding: str | None = None,  # noqa: ARG002
+        **settings: Any,
+    ) -> None:
+        """Write the graph.
+
+        :param stream: what rdflib opened. A regular file is compressed according to its name:
+            ``.gz``, ``.bz2``, ``.zst``.
+        :param base: ignored: IRIs are written in full.
+        :param encoding: ignored. But without a destination, ``Graph.serialize`` returns bytes only
+            if an encoding is given, whatever it is. Otherwise it decodes them as text, and raises a
+            UnicodeDecodeError.
+        :raises TypeError: an unknown setting: rdflib passes on whatever it is given.
+        """
+        for name in settings:
+            if name not in self._settings:
+                raise TypeError(
+                    f"serialize() of this format has no setting {name!r}"
+                    f"{did_you_mean(name, self._settings)}"
+                )
+        compression = None
+        # A caller that compresses the stream itself passes another kind of object.
+        if isinstance(stream, io.BufferedWriter) and isinstance(stream.raw, io.FileIO):
+            name = stream.raw.name
+            compression = compression_of(name) if isinstance(name, str) else None
+        with compressed(stream, compression) as out:
+            type(self)._dump(self.store, out, **settings)
+
+
+class JellySerializer(BytesSerializer):
+    """Writes a Graph as a flat stream of triples, a Dataset or ConjunctiveGraph as one of quads.
+
+    Keyword arguments of ``Graph.serialize`` are ``options``, ``namespaces``, ``frame_rows``,
+    ``frame_bytes``, ``progress`` and ``limits`` of
+    :func:`dump`.
+
+    >>> from rdflib import RDF, Graph, URIRef
+    >>> graph = Graph().add((URIRef("urn:s"), RDF.type, URIRef("urn:t")))
+    >>> jelly = graph.serialize(format="jelly-plugins", encoding="utf-8")
+    >>> Graph().parse(data=jelly, format="jelly-plugins").isomorphic(graph)
+    True
+    """
+
+    _dump = staticmethod(dump)
+    _settings = ("namespaces", *StreamWriteOptions.__annotations__)

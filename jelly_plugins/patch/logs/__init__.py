@@ -1,1 +1,0 @@
-"""Logs as wholes: joined, checked, compacted, inverted, converted, listed."""

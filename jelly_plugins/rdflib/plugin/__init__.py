@@ -1,1 +1,0 @@
-"""rdflib's plugins, and what they do: load and dump of graphs and datasets, streams of them."""
