@@ -27,7 +27,6 @@ Memory, for maintainers:
    encoders share no mutable state.
 """
 
-import os
 import re
 from dataclasses import replace
 
@@ -55,8 +54,6 @@ from .common import positions, terms
 from .patch import columns as reference_patch_columns
 from .patch import decoder as reference_patch_decoder
 from .patch import encoder as reference_patch_encoder
-from .patch import term_reader as reference_patch_terms
-from .patch import term_writer as reference_patch_writer
 from .common import term_reader as reference_terms
 from .common import term_writer as reference_writer
 from .text import transcoding as reference_text
@@ -67,7 +64,7 @@ from .patch.operations import CHAIN_KEYS, END, Header, Namespace, Operation, Ope
 from .rdf.options import PhysicalType, StreamOptions
 from .patch.decoder import PatchFrame
 from .patch.options import PatchStatementType
-from .patch.term_writer import check_width
+from .patch.encoder import check_width
 from .common.terms import XSD_STRING, BlankNode, GenericFactory, Iri, Kind, Literal, Quad, Triple
 from .common.wire import string_field
 

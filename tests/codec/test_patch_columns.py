@@ -49,6 +49,7 @@ from jelly_plugins.codec.text.ntriples import Notation
 from jelly_plugins.errors import JellyError, LimitError, OrderError, StatementError, TermError
 from jelly_plugins.oxigraph.rows import RowFactory
 
+from .. import programs
 from ..fuzz.comparison import native
 from ..ntriples import WholeTexts
 from . import patch_wire as w
@@ -305,3 +306,28 @@ def test_headers_and_namespaces_have_text(make: Maker) -> None:
     found = operations_of(decoded(make(), frames(rows)))
     assert found[0].value == Header("v", '<<( _:b <urn:p> "x"@en )>>')
     assert found[2].value == Namespace("ex", None, "")
+
+
+TEXTS_OF_A_VALIDATOR = """
+from jelly_plugins.codec import *
+from jelly_plugins.codec.patch.operations import BEGIN, COMMIT, END, add
+from jelly_plugins.oxigraph.rows import RowFactory
+
+def statement(number):
+    lex = Literal(f"0{number}", None, "http://www.w3.org/2001/XMLSchema#integer")
+    return add(Quad(Iri("urn:s"), Iri("urn:p"), lex, DEFAULT_GRAPH))
+
+encoder = PatchEncoder(PatchOptions(), frame_rows=10_000)
+frames = encoder.add([BEGIN, *map(statement, range(3000)), COMMIT, END]) + encoder.finish()
+decoder = PatchColumnDecoder(validator=RowFactory())
+batches = [batch for frame in frames for batch in decoder.decode(frame)] + decoder.finish()
+print(sum(batch.statements.rows for batch in batches))
+"""
+
+
+def test_texts_of_a_validator_are_freed_with_the_lock(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Python's debug allocator ends the process otherwise."""
+    native()
+    monkeypatch.setenv("PYTHONMALLOC", "debug")
+    done = programs.run(TEXTS_OF_A_VALIDATOR)
+    assert (done.stdout, done.returncode) == ("3000\n", 0), done.stderr

@@ -3,7 +3,8 @@
 All formats built on Jelly's terms share it; it does not depend on rows and frames. The factory is
 called once for each distinct term, within caches of bounded size.
 
-Reference: Jelly-RDF specification, sections "RDF terms" and "Repeated terms".
+Reference: Jelly-RDF specification, sections "Prefix, name, and datatype lookups", "RDF terms" and
+"Repeated terms".
 """
 
 from __future__ import annotations
@@ -14,7 +15,6 @@ from typing import Any, Final
 from ...errors import LookupTableError, StatementError, WireError
 from ..common import positions
 from .limits import Limits, over
-from .lookups import ReaderTable
 from .options import CommonOptions
 from .terms import XSD_STRING, Kind, TermFactory, build
 from .wire import (
@@ -61,6 +61,53 @@ class Checkpoint:
     prefix_id: int
     name_id: int
     given: int
+
+
+class ReaderTable:
+    """Entries 1 to ``size`` of one lookup, by id. Grows only as entries are set."""
+
+    __slots__ = ("characters", "last", "name", "size", "values")
+
+    def __init__(self, name: str, size: int) -> None:
+        self.name = name
+        self.size = size
+        #: Total characters of all entries.
+        self.characters = 0
+        #: Entries by id; index 0 is unused.
+        self.values: list[str | None] = [None]
+        #: The id that was set last; the next entry's id of 0 denotes the one after it.
+        self.last = 0
+
+    def assign(self, entry_id: int, value: str) -> int:
+        """Set an entry and return its id; id 0 is the previous entry's id plus one.
+
+        :raises LookupTableError: the id is above the declared size.
+        """
+        entry_id = entry_id or self.last + 1
+        if entry_id > self.size:
+            raise LookupTableError(
+                f"{self.name} entry {entry_id} is outside the declared table of {self.size}"
+            )
+        self.last = entry_id
+        missing = entry_id + 1 - len(self.values)
+        if missing > 0:
+            self.values.extend([None] * missing)
+        self.characters += len(value) - len(self.values[entry_id] or "")
+        self.values[entry_id] = value
+        return entry_id
+
+    def get(self, entry_id: int) -> str:
+        """Return the value of an entry.
+
+        :raises LookupTableError: it was never set.
+        """
+        value = self.values[entry_id] if 0 < entry_id < len(self.values) else None
+        if value is None:
+            raise LookupTableError(
+                f"{self.name} entry {entry_id} is used but was never set "
+                f"(the table has {self.size} entries)"
+            )
+        return value
 
 
 class TermReader:

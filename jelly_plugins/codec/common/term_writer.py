@@ -3,11 +3,13 @@
 All formats built on Jelly's terms share it; it does not depend on frames. Lookup entries are
 written as separate rows, before the row that refers to them.
 
-Reference: Jelly-RDF specification, sections "RDF terms" and "Repeated terms".
+Reference: Jelly-RDF specification, sections "Prefix, name, and datatype lookups", "RDF terms" and
+"Repeated terms".
 """
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Callable
 from functools import cache, lru_cache
 from typing import Any, Final, NoReturn
@@ -15,7 +17,6 @@ from typing import Any, Final, NoReturn
 from ...errors import StatementError, TermError
 from ..common import positions
 from .limits import ROW_OVERHEAD, Limits, over
-from .lookups import WriterTable
 from .options import CommonOptions
 from .row_writer import RowWriter
 from .terms import Describe, Kind, terms_of, text_of
@@ -61,6 +62,78 @@ def _allowed_tags(generalized: bool, rdf_star: bool) -> dict[Kind, list[bytes | 
             allowed = positions.undeclared(position, kind, generalized, rdf_star) is None
             found.append(_TAGS.get((position, kind)) if allowed else None)
     return tags
+
+
+class WriterTable:
+    """One lookup of an encoder; new entries replace the least recently used ones.
+
+    Row numbers increase; an entry that a row has used is kept until that row is written.
+    """
+
+    __slots__ = ("_ids", "_last", "_left", "_used", "characters", "name", "size")
+
+    def __init__(self, name: str, size: int) -> None:
+        self.name = name
+        self.size = size
+        #: Total characters of all entries that a reader holds.
+        self.characters = 0
+        #: Characters of forgotten entries that a reader still holds, by id.
+        self._left: list[int] = [0]
+        #: Ids by value, the least recently used first.
+        self._ids: OrderedDict[str, int] = OrderedDict()
+        #: Number of the last row that used each entry, by id.
+        self._used: list[int] = [0]
+        self._last = 0
+
+    def find(self, value: str, row: int) -> int:
+        """Return the id of ``value`` and mark it as used by this row; 0 if it has none."""
+        entry_id = self._ids.get(value, 0)
+        if entry_id:
+            self._ids.move_to_end(value)
+            self._used[entry_id] = row
+        return entry_id
+
+    def assign(self, value: str, row: int) -> tuple[int, int] | None:
+        """Assign ``value`` an id: the least recently used one that this row does not need.
+
+        :return: the id, and the id as it is written in the entry's row (0 for the previous entry's
+            id plus one); None if this row needs all entries.
+        """
+        ids = self._ids
+        if len(ids) < self.size:
+            entry_id = len(ids) + 1
+            self._used.append(row)
+            if entry_id < len(self._left):
+                self.characters -= self._left[entry_id]
+        else:
+            oldest, entry_id = next(iter(ids.items()))
+            if self._used[entry_id] == row:
+                return None
+            del ids[oldest]
+            self.characters -= len(oldest)
+            self._used[entry_id] = row
+        ids[value] = entry_id
+        self.characters += len(value)
+        written = 0 if entry_id == self._last + 1 else entry_id
+        self._last = entry_id
+        return entry_id, written
+
+    def forget(self) -> None:
+        """Forget all entries, for readers that start here and for readers that still have them."""
+        left = {entry_id: len(value) for value, entry_id in self._ids.items()}
+        known = max(len(self._left), len(left) + 1)
+        self._left = [
+            left.get(n, self._left[n] if n < len(self._left) else 0) for n in range(known)
+        ]
+        self._ids.clear()
+        self._used = [0]
+        self.number_first_entry()
+
+    def number_first_entry(self) -> None:
+        """Write the id of the next entry in full, because the reader may have entries of another
+        writer.
+        """
+        self._last = -1
 
 
 class NoRoomError(Exception):

@@ -203,8 +203,8 @@ def twice(number: int, message: str) -> WireError:
 @cython.final
 @cython.cclass
 class Table:
-    """A lookup: its entries by id; index 0 is unused. ``common.lookups`` has the same for Python,
-    which takes longer.
+    """A lookup: its entries by id; index 0 is unused. ``common.term_reader`` has the same for
+    Python, which takes longer.
     """
 
     name: str

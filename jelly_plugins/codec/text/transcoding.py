@@ -163,7 +163,7 @@ class TextDecoder(Decoder):
     """Reads the frames of one stream as lines of N-Triples, or of N-Quads if it has graphs.
 
     :param notation: how quoted triples are written.
-    :param limits: the limits on untrusted input.
+    :param limits: the limits on untrusted input. ``frame_bytes`` bounds the text of a term too.
     :param first_frame: number of the first frame, if the stream is part of a longer one.
     :param validator: the factory of the backend that will read the text. The decoder rejects terms
         that this factory rejects, so that the backend need not check them again. The compiled
@@ -186,7 +186,8 @@ class TextDecoder(Decoder):
         first_frame: int = 0,
         validator: TermFactory[Any] | None = None,
     ) -> None:
-        super().__init__(TextFactory(notation, validator), limits=limits, first_frame=first_frame)
+        factory = TextFactory(notation, validator, limits)
+        super().__init__(factory, limits=limits, first_frame=first_frame)
         #: Number of statements decoded in all frames.
         self.statements = 0
         #: The frame that is being decoded, with the namespaces that were read so far as text; None

@@ -1,4 +1,4 @@
-# Growing byte buffers, and a keyed hash. Nothing here needs the GIL.
+# Growing byte buffers, and a hash. Nothing here needs the GIL.
 
 cdef struct Slice:
     # Borrowed bytes.
@@ -70,59 +70,21 @@ cdef inline bint same(const uint8_t *left, size_t left_size, const uint8_t *righ
     )
 
 
-# SipHash-1-3. The hashed data is untrusted: with a predictable hash an attacker could choose terms
-# that all collide. The key is drawn when the module is loaded.
+# Python's own hash of bytes. The hashed data is untrusted: with a predictable hash an attacker could
+# choose terms that all collide. Python draws its key when it starts.
 
-cdef uint64_t HASH_KEY_0, HASH_KEY_1
+cdef extern from "Python.h":
+    ctypedef struct PyHash_FuncDef:
+        Py_hash_t (*hash)(const void *, Py_ssize_t) noexcept nogil
 
-cdef inline uint64_t rotated(uint64_t value, int bits) noexcept nogil:
-    return (value << bits) | (value >> (64 - bits))
-
-
-cdef inline void sip_round(uint64_t *v) noexcept nogil:
-    v[0] += v[1]
-    v[2] += v[3]
-    v[1] = rotated(v[1], 13) ^ v[0]
-    v[3] = rotated(v[3], 16) ^ v[2]
-    v[0] = rotated(v[0], 32)
-    v[2] += v[1]
-    v[0] += v[3]
-    v[1] = rotated(v[1], 17) ^ v[2]
-    v[3] = rotated(v[3], 21) ^ v[0]
-    v[2] = rotated(v[2], 32)
+    PyHash_FuncDef *PyHash_GetFuncDef()
 
 
-cdef uint64_t hash_of(const uint8_t *bytes, size_t size) noexcept nogil:
-    cdef uint64_t v[4]
-    cdef uint64_t word
-    cdef size_t left = size
-    v[0] = HASH_KEY_0 ^ 0x736F6D6570736575ULL
-    v[1] = HASH_KEY_1 ^ 0x646F72616E646F6DULL
-    v[2] = HASH_KEY_0 ^ 0x6C7967656E657261ULL
-    v[3] = HASH_KEY_1 ^ 0x7465646279746573ULL
-    while left >= 8:
-        memcpy(&word, bytes, 8)
-        v[3] ^= word
-        sip_round(v)
-        v[0] ^= word
-        bytes += 8
-        left -= 8
-    word = 0
-    if left:
-        memcpy(&word, bytes, left)
-    word |= (<uint64_t> size) << 56
-    v[3] ^= word
-    sip_round(v)
-    v[0] ^= word
-    v[2] ^= 0xFF
-    sip_round(v)
-    sip_round(v)
-    sip_round(v)
-    return v[0] ^ v[1] ^ v[2] ^ v[3]
+cdef PyHash_FuncDef *HASH = PyHash_GetFuncDef()
 
 
-HASH_KEY_0 = int.from_bytes(os.urandom(8), "little")
-HASH_KEY_1 = int.from_bytes(os.urandom(8), "little")
+cdef inline uint64_t hash_of(const uint8_t *bytes, size_t size) noexcept nogil:
+    return <uint64_t> HASH.hash(bytes, size)
 
 
 # Bytes that belong to the caller and are used during a call. In a build for finding memory errors

@@ -133,7 +133,9 @@ cdef struct Reader:
     uint64_t frame_expansion
     # Maximum bytes of a term's text.
     uint64_t term_bytes
-    # Bytes of a quoted triple's text in addition to its terms.
+    # The text around the terms of a quoted triple, and its bytes with the spaces between them.
+    Slice opening
+    Slice closing
     uint64_t triple_overhead
 
     # State that is kept between frames.
@@ -1007,7 +1009,8 @@ cdef Status read_rows(Reader *reader) noexcept nogil:
 
 
 cdef void begin_plan(Reader *reader) noexcept nogil:
-    """Clear the plan, and free the unowned terms."""
+    """Clear the plan, and free the unowned terms. Needs the GIL, unless none of them has an object.
+    """
     reader.planned = 0
     reader.made_bytes = 0
     sweep(&reader.pool)
@@ -1015,10 +1018,14 @@ cdef void begin_plan(Reader *reader) noexcept nogil:
 
 cdef Status plan_more(Reader *reader) noexcept nogil:
     """Plan the next rows, after all planned ones are written; return the stop if there is nothing
-    to plan. For writing text, so no term has an object.
+    to plan. For writing text: terms have objects only if a validator writes their text.
     """
     cdef Status status
-    begin_plan(reader)
+    if reader.validator_writes:
+        with gil:
+            begin_plan(reader)
+    else:
+        begin_plan(reader)
     if reader.stopped != READ:
         status = reader.stopped
         reader.stopped = READ

@@ -1,4 +1,4 @@
-# The lookup of `lookups.WriterTable`. Nothing here needs the GIL.
+# The lookup of `term_writer.WriterTable`. Nothing here needs the GIL.
 
 cdef enum Written:
     DONE
@@ -34,7 +34,7 @@ cdef struct WriterEntry:
 
 
 cdef struct WriterTable:
-    # The lookup of `lookups.WriterTable`: new entries replace the least recently used ones.
+    # The lookup of `term_writer.WriterTable`: new entries replace the least recently used ones.
     WriterEntry *entries
     size_t length
     uint32_t *buckets

@@ -181,7 +181,7 @@ cdef class PatchColumnDecoder(GatheringDecoder):
         cdef Buffer out
         if term.kind == TRIPLE:
             memset(&out, 0, sizeof(out))
-            if not append_text(&self.gathered, &out, term):
+            if not append_text(reader, &out, term):
                 raise MemoryError
             text = text_of(Slice(out.bytes, out.size))
             release(&out)

@@ -22,7 +22,6 @@ cdef dict BARE_ROWS = {
 cdef class PatchDecoder(ObjectDecoder):
     """See :class:`jelly_plugins.codec.patch.decoder.PatchDecoder`; this is its compiled form."""
 
-    cdef object reference
     # Frame and row of the start of the last transaction.
     cdef object begin
     # Whether the options are known, and patches end with punctuation or with the stream.
@@ -64,49 +63,26 @@ cdef class PatchDecoder(ObjectDecoder):
         return self.reference
 
     cdef object _new_frame(self, size):
-        return PatchFrame(self.frames, [], 0, size)
-
-    cdef int _decode_rows(self, bytes data, frame) except -1:
-        cdef Reader *reader = &self.reader
-        cdef Status status
+        frame = PatchFrame(self.frames, [], 0, size)
         self.taken = frame.operations
-        begin_frame(reader, data)
-        while True:
-            status = read_rows(reader)
-            self._make_planned(frame)
-            if status == AT_FRAME_END:
-                frame.rows = reader.rows
-                following = FRAME_END_STATES.get(reader.state) if self.plain_ends else None
-                if following is not None:
-                    reader.state = following
-                    return 0
-                # An error at a frame's end has no row.
-                self.row = None
-                self._placed_reference().end_frame(frame)
-                reader.state = self.reference.state
-                return 0
-            self.row = row_number(reader)
-            if status == AT_OPTIONS:
-                self._take_options(data, frame)
-            elif status == AT_FRAME_FIELD:
-                read_frame_field(self.reference, reader, data, frame)
-            elif status == AT_NAMESPACE:
-                self._take_namespace()
-            elif status == AT_HEADER:
-                self._take_header()
-            elif status != AT_PLAN_END:
-                raise rejection(reader, status, self.options, self.limits, GenericFactory(),
-                                reference_patch_decoder.PatchDecoder)
+        return frame
 
-    cdef int _take_options(self, bytes data, frame) except -1:
-        """Read the options at the reader's position."""
+    cdef int _end_frame(self, frame) except -1:
+        following = FRAME_END_STATES.get(self.reader.state) if self.plain_ends else None
+        if following is None:
+            self._placed_reference().end_frame(frame)
+            following = self.reference.state
+        self.reader.state = following
+        return 0
+
+    cdef int _take_options(self, bytes data) except -1:
         self.options = read_patch_options(
             &self.reader, self.reference, data, self.options, self.taken
         )
         self.plain_ends = not self.reference.ends_with_frame
         return 0
 
-    cdef int _take_namespace(self) except -1:
+    cdef int _take_namespace(self, frame) except -1:
         cdef Reader *reader = &self.reader
         cdef Term *term = reader.namespace_iri
         iri = None

@@ -1,4 +1,4 @@
-# The term writer of `patch/term_writer.py` and the encoder's loop. This file writes statements,
+# The term writer of `patch/encoder.py` and the encoder's loop. This file writes statements,
 # headers and the bounds of transactions. The reference encoder writes namespaces and the ends of
 # patches, with terms that this file writes.
 
@@ -21,7 +21,7 @@ cdef frozenset WRITTEN_KINDS = frozenset((
 
 
 cdef class PatchTermWriter(TermWriter):
-    """See :class:`jelly_plugins.codec.patch.term_writer.PatchTermWriter`; this is its compiled
+    """See :class:`jelly_plugins.codec.patch.encoder.PatchTermWriter`; this is its compiled
     form.
     """
 
@@ -226,7 +226,7 @@ cdef class PatchTermWriter(TermWriter):
         cdef Description description
         cdef Written written = DONE
         if what == WRITE_HEADER:
-            return self._tagged(self._find(terms[0]), 2, reference_patch_writer.VALUE_TAGS)
+            return self._tagged(self._find(terms[0]), 2, reference_patch_encoder.VALUE_TAGS)
         iri, graph = terms
         if iri is not None:
             description = self._find(iri)
@@ -245,7 +245,7 @@ cdef class PatchTermWriter(TermWriter):
             self.describing[3] = self.last_described[3]
             return DONE
         self.describing[3] = description
-        return self._tagged(description, 3, reference_patch_writer.GRAPH_TAGS)
+        return self._tagged(description, 3, reference_patch_encoder.GRAPH_TAGS)
 
     cdef Written _tagged(self, Description description, int position,
                          dict field_tags) except? OUT_OF_MEMORY:
@@ -265,7 +265,7 @@ cdef class PatchTermWriter(TermWriter):
         return self._describe(term)
 
 
-cdef bytes NAMESPACE_IRI_TAG = reference_patch_writer.IRI_TAG
+cdef bytes NAMESPACE_IRI_TAG = reference_patch_encoder.IRI_TAG
 
 
 class PatchEncoder(reference_patch_encoder.PatchEncoder):

@@ -41,8 +41,8 @@ cdef int load_patch_rules() except -1:
             if row < patch_rules.PatchRow.END_OF_FRAME:
                 NEXT_PATCH_STATE[<int> before][<int> row] = after
     fill_known(PATCH_ROW_FIELDS, {int(row): BYTES for row in reference_patch_decoder.ROWS})
-    fill_known(PATCH_NAMESPACE_FIELDS, reference_patch_terms.NAMESPACE_FIELDS)
-    fill_known(PATCH_HEADER_FIELDS, reference_patch_terms.HEADER_FIELDS)
+    fill_known(PATCH_NAMESPACE_FIELDS, reference_patch_decoder.NAMESPACE_FIELDS)
+    fill_known(PATCH_HEADER_FIELDS, reference_patch_decoder.HEADER_FIELDS)
     fill_known(PATCH_NAMESPACE_KINDS, patch_rules.NAMESPACE_GRAPH_FIELDS)
     fill_known(PATCH_HEADER_KINDS, patch_rules.HEADER_VALUE_FIELDS)
     return 0

@@ -8,6 +8,8 @@ cdef class ObjectDecoder:
     cdef Reader reader
     cdef readonly object options
     cdef object factory
+    # The reference's decoder of the format.
+    cdef object reference
     cdef object limits
     cdef object frames
     # Whether an error ended the stream, and whether a call is active.
@@ -97,13 +99,50 @@ cdef class ObjectDecoder:
         """Make an empty frame of the format."""
         raise TypeError("this decodes no format of its own")
 
-    cdef int _decode_rows(self, bytes data, frame) except -1:
-        """Decode all rows of a frame."""
-        raise TypeError("this decodes no format of its own")
-
     cdef int _take(self, Planned *planned, frame) except -1:
         """Process a planned row, after all its terms are made."""
-        raise TypeError("this decodes no format of its own")
+        return 0
+
+    cdef int _take_options(self, bytes data) except -1:
+        """Read the options at the reader's position."""
+        return 0
+
+    cdef int _take_namespace(self, frame) except -1:
+        """Take the namespace that the reader has read."""
+        return 0
+
+    cdef int _take_header(self) except -1:
+        """Take the header that the reader has read."""
+        return 0
+
+    cdef int _end_frame(self, frame) except -1:
+        """Process the end of a frame, whose errors have no row."""
+        return 0
+
+    cdef int _decode_rows(self, bytes data, frame) except -1:
+        """Decode all rows of a frame."""
+        cdef Reader *reader = &self.reader
+        cdef Status status
+        begin_frame(reader, data)
+        while True:
+            status = read_rows(reader)
+            self._make_planned(frame)
+            if status == AT_FRAME_END:
+                frame.rows = reader.rows
+                self.row = None
+                return self._end_frame(frame)
+            self.row = row_number(reader)
+            if status == AT_OPTIONS:
+                self._take_options(data)
+            elif status == AT_FRAME_FIELD:
+                read_frame_field(self.reference, reader, data, frame)
+            elif status == AT_NAMESPACE:
+                self._take_namespace(frame)
+            elif status == AT_HEADER:
+                self._take_header()
+            elif status != AT_PLAN_END:
+                raise rejection(reader, status, self.options, self.limits, GenericFactory(),
+                                type(self.reference))
 
     cdef int _choose_constructors(self) except -1:
         """Choose the constructors of terms and statements, once there are any to make."""
@@ -215,6 +254,9 @@ cdef class ObjectDecoder:
 cdef class Decoder(ObjectDecoder):
     """See :class:`jelly_plugins.codec.rdf.decoder.Decoder`; this is its compiled form."""
 
+    def __cinit__(self, factory, *, limits=DEFAULT_LIMITS, first_frame=0):
+        self.reference = FRAME_FIELD_READER
+
     @property
     def inside_graph(self):
         """Whether a graph is open, in physical type GRAPHS."""
@@ -229,28 +271,13 @@ cdef class Decoder(ObjectDecoder):
             raise OptionsError("the stream has no options: it is empty")
 
     cdef object _new_frame(self, size):
-        return Frame(self.frames, size=size)
-
-    cdef int _decode_rows(self, bytes data, frame) except -1:
-        cdef Reader *reader = &self.reader
-        cdef Status status
+        frame = Frame(self.frames, size=size)
         self.taken = frame.statements
-        begin_frame(reader, data)
-        while True:
-            status = read_rows(reader)
-            self._make_planned(frame)
-            if status == AT_FRAME_END:
-                frame.rows = reader.rows
-                return 0
-            self.row = row_number(reader)
-            if status == AT_OPTIONS:
-                self.options = read_options(reader, data, self.options, self.limits)
-            elif status == AT_FRAME_FIELD:
-                read_frame_field(FRAME_FIELD_READER, reader, data, frame)
-            elif status == AT_NAMESPACE:
-                self._take_namespace(frame)
-            elif status != AT_PLAN_END:
-                raise rejection(reader, status, self.options, self.limits, GenericFactory())
+        return frame
+
+    cdef int _take_options(self, bytes data) except -1:
+        self.options = read_options(&self.reader, data, self.options, self.limits)
+        return 0
 
     cdef int _take_namespace(self, frame) except -1:
         cdef Reader *reader = &self.reader

@@ -15,9 +15,6 @@ cdef struct Gathered:
     uint64_t bytes
     uint64_t batch_rows
     uint64_t batch_bytes
-    # The text around the terms of a quoted triple.
-    Slice opening
-    Slice closing
     # The next statement in the plan.
     size_t next
     # Sizes at the start of the current frame, restored if it is rejected.
@@ -41,20 +38,6 @@ cdef inline bint put_offset(Gathered *gathered, int column) noexcept nogil:
     return True
 
 
-cdef bint append_text(Gathered *gathered, Buffer *out, Term *term) noexcept nogil:
-    """Append a term; False if memory is exhausted. Recurses at most to the limit of nesting."""
-    if term.kind != TRIPLE:
-        return append(out, term.text.bytes, term.text.size)
-    if not append(out, gathered.opening.bytes, gathered.opening.size):
-        return False
-    for position in range(3):
-        if position and not append(out, <const char *> b" ", 1):
-            return False
-        if not append_text(gathered, out, term.parts[position]):
-            return False
-    return append(out, gathered.closing.bytes, gathered.closing.size)
-
-
 cdef bint start_graphs(Gathered *gathered) noexcept nogil:
     """Set the graph of every previous row to null; False if memory is exhausted."""
     cdef size_t offsets = 4 * (gathered.rows + 1)
@@ -71,13 +54,14 @@ cdef bint start_graphs(Gathered *gathered) noexcept nogil:
     return True
 
 
-cdef inline bint put_term(Gathered *gathered, int column, Term *term) noexcept nogil:
+cdef inline bint put_term(Reader *reader, Gathered *gathered, int column,
+                          Term *term) noexcept nogil:
     """Add the next row of a column; False if memory is exhausted."""
     gathered.bytes += text_size(term)
-    return append_text(gathered, &gathered.data[column], term) and put_offset(gathered, column)
+    return append_text(reader, &gathered.data[column], term) and put_offset(gathered, column)
 
 
-cdef bint put_graph(Gathered *gathered, Term *graph) noexcept nogil:
+cdef bint put_graph(Reader *reader, Gathered *gathered, Term *graph) noexcept nogil:
     """Add the next row's graph; False if memory is exhausted."""
     cdef bint named = graph.kind != DEFAULT_GRAPH
     if not gathered.has_graphs:
@@ -91,7 +75,7 @@ cdef bint put_graph(Gathered *gathered, Term *graph) noexcept nogil:
         put_byte(&gathered.validity, 0)
     if named:
         gathered.validity.bytes[gathered.rows >> 3] |= <uint8_t> (1 << (gathered.rows & 7))
-        return put_term(gathered, 3, graph)
+        return put_term(reader, gathered, 3, graph)
     return put_offset(gathered, 3)
 
 
@@ -106,9 +90,9 @@ cdef Status gather_planned(Reader *reader, Gathered *gathered) noexcept nogil:
         if planned.event != STATEMENT and planned.event != REPEAT:
             continue
         for column in range(3):
-            if not put_term(gathered, column, planned.terms[column]):
+            if not put_term(reader, gathered, column, planned.terms[column]):
                 return NO_MEMORY
-        if reader.width == 4 and not put_graph(gathered, planned.terms[3]):
+        if reader.width == 4 and not put_graph(reader, gathered, planned.terms[3]):
             return NO_MEMORY
         if reader.is_patch:
             if not reserve(&gathered.adds, 1):
@@ -192,10 +176,6 @@ cdef class GatheringDecoder(ChunkDecoder):
         self._open(notation, limits, first_frame)
         self.gathered.batch_rows = batch_rows
         self.gathered.batch_bytes = batch_bytes
-        self.gathered.opening = slice_of_bytes(self.marks[0])
-        self.gathered.closing = slice_of_bytes(self.marks[1])
-        self.reader.term_bytes = bounded(reference_text.longest_term(limits))
-        self.reader.triple_overhead = len(self.marks[0]) + len(self.marks[1]) + 2
         self.others = []
         if not begin_batch(&self.gathered):
             raise MemoryError

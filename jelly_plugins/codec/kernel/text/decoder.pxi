@@ -1,16 +1,7 @@
 # The text decoder of `text/transcoding.py`: planned statements become lines, without the GIL.
 
-cdef struct Level:
-    # A statement or a quoted triple that is being written, and its next term.
-    Term **terms
-    int count
-    int at
-
-
 cdef struct LineWriter:
     Buffer out
-    Slice opening
-    Slice closing
     # Number of statements written in all frames, and bytes of long terms in this frame, with those
     # that were carried to it.
     uint64_t statements
@@ -19,78 +10,52 @@ cdef struct LineWriter:
     size_t next
     # An empty graph that the decoder has not processed yet; NULL otherwise.
     Term *empty_graph
-    # The position in the statement that is being written: a level for each nested triple, at most
-    # the limit of nesting.
-    Level *levels
-    int depth
+
+
+cdef bint append_text(Reader *reader, Buffer *out, Term *term) noexcept nogil:
+    """Append a term; False if memory is exhausted. Recurses at most to the limit of nesting."""
+    if term.kind != TRIPLE:
+        return append(out, term.text.bytes, term.text.size)
+    if not append(out, reader.opening.bytes, reader.opening.size):
+        return False
+    for position in range(3):
+        if position and not append(out, <const char *> b" ", 1):
+            return False
+        if not append_text(reader, out, term.parts[position]):
+            return False
+    return append(out, reader.closing.bytes, reader.closing.size)
 
 
 cdef bint write_planned(Reader *reader, LineWriter *lines, size_t chunk) noexcept nogil:
     """Write the planned statements, until the chunk is full; False if memory is exhausted.
 
-    All of them are written when `lines.next` has reached the end of the plan and `depth` is 0.
     Writing also stops at an empty graph in the plan, which is stored in `empty_graph`, and at a
     statement whose long terms exceed the limit of the frame.
     """
     cdef Planned *planned
-    while lines.out.size < chunk:
-        if lines.depth:
-            if not write_step(lines):
-                return False
-            continue
-        if lines.next == reader.planned:
-            return True
+    cdef int width
+    while lines.out.size < chunk and lines.next < reader.planned:
         planned = &reader.plan[lines.next]
         lines.next += 1
-        if planned.event == STATEMENT or planned.event == REPEAT:
-            lines.levels[0].terms = planned.terms
-            lines.levels[0].count = statement_width(reader, planned)
-            lines.levels[0].at = 0
-            lines.statements += 1
-            lines.long_bytes += long_line(&lines.levels[0])
-            if lines.long_bytes > reader.frame_expansion:
-                return True
-            lines.depth = 1
-        elif planned.event == EMPTY_GRAPH:
+        if planned.event == EMPTY_GRAPH:
             lines.empty_graph = planned.terms[3]
             return True
+        if planned.event != STATEMENT and planned.event != REPEAT:
+            continue
+        # A line omits the default graph.
+        width = 4 if reader.width == 4 and planned.terms[3].kind != DEFAULT_GRAPH else 3
+        lines.statements += 1
+        for at in range(width):
+            lines.long_bytes += long_text(planned.terms[at])
+        if lines.long_bytes > reader.frame_expansion:
+            return True
+        for at in range(width):
+            if not (append_text(reader, &lines.out, planned.terms[at])
+                    and append(&lines.out, <const char *> b" ", 1)):
+                return False
+        if not append(&lines.out, <const char *> b".\n", 2):
+            return False
     return True
-
-
-cdef inline int statement_width(Reader *reader, Planned *planned) noexcept nogil:
-    """Number of terms on a line: the default graph is omitted."""
-    return 4 if reader.width == 4 and planned.terms[3].kind != DEFAULT_GRAPH else 3
-
-
-cdef inline uint64_t long_line(Level *level) noexcept nogil:
-    """Bytes of the long terms of a line."""
-    cdef uint64_t size = 0
-    for at in range(level.count):
-        size += long_text(level.terms[at])
-    return size
-
-
-cdef bint write_step(LineWriter *lines) noexcept nogil:
-    """Write a term or the text around it; False if memory is exhausted."""
-    cdef Level *level = &lines.levels[lines.depth - 1]
-    cdef Term *term
-    if level.at == level.count:
-        lines.depth -= 1
-        if lines.depth:
-            return append(&lines.out, lines.closing.bytes, lines.closing.size)
-        return append(&lines.out, <const char *> b" .\n", 3)
-    if level.at and not append(&lines.out, <const char *> b" ", 1):
-        return False
-    term = level.terms[level.at]
-    level.at += 1
-    if term.kind != TRIPLE:
-        return append(&lines.out, term.text.bytes, term.text.size)
-    level = &lines.levels[lines.depth]
-    level.terms = term.parts
-    level.count = 3
-    level.at = 0
-    lines.depth += 1
-    return append(&lines.out, lines.opening.bytes, lines.opening.size)
 
 
 cdef Status read_lines(Reader *reader, LineWriter *lines, size_t chunk) noexcept nogil:
@@ -103,10 +68,9 @@ cdef Status read_lines(Reader *reader, LineWriter *lines, size_t chunk) noexcept
             break
         if lines.empty_graph != NULL:
             return AT_EMPTY_GRAPH
-        if lines.next < reader.planned or lines.depth:
+        if lines.next < reader.planned:
             return AT_PLAN_END
         lines.next = 0
-        begin_plan(reader)
         status = plan_more(reader)
         if status != READ:
             return status
@@ -149,10 +113,14 @@ cdef class ChunkDecoder:
     cdef int _open(self, notation, limits, first_frame) except -1:
         if not open_reader(&self.reader):
             raise MemoryError
-        self.reader.text = True
         set_limits(&self.reader, limits)
         self.notation = notation
         self.marks = tuple(mark.encode() for mark in notation.value)
+        self.reader.text = True
+        self.reader.opening = slice_of_bytes(self.marks[0])
+        self.reader.closing = slice_of_bytes(self.marks[1])
+        self.reader.triple_overhead = len(self.marks[0]) + len(self.marks[1]) + 2
+        self.reader.term_bytes = bounded(reference_text.longest_term(limits))
         self.limits = limits
         self.next_frame = first_frame
         self.reference = FRAME_FIELD_READER
@@ -342,15 +310,9 @@ cdef class TextDecoder(ChunkDecoder):
         self._open(notation, limits, first_frame)
         self.validator = validator
         self.reader.validated = validator is not None
-        self.lines.levels = <Level *> PyMem_RawCalloc(limits.nesting + 2, sizeof(Level))
-        if self.lines.levels == NULL:
-            raise MemoryError
-        self.lines.opening = slice_of_bytes(self.marks[0])
-        self.lines.closing = slice_of_bytes(self.marks[1])
 
     def __dealloc__(self):
         release(&self.lines.out)
-        PyMem_RawFree(self.lines.levels)
 
     def finish(self):
         """Mark the end of the stream.
@@ -380,7 +342,7 @@ cdef class TextDecoder(ChunkDecoder):
         return ChunkDecoder._stopped(self, status)
 
     cdef object _factory(self):
-        return reference_text.TextFactory(self.notation, self.validator)
+        return reference_text.TextFactory(self.notation, self.validator, self.limits)
 
     cdef Status _read_on(self) noexcept nogil:
         return read_lines(&self.reader, &self.lines, TEXT_CHUNK)
