@@ -14,22 +14,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from ...errors import JellyError, LimitError, OptionsError, OrderError, StatementError, WireError
+from ...errors import JellyError, OptionsError, OrderError, StatementError
 from ..common.limits import Limits, over
 from ..common.options import read_options
 from ..common.terms import TermFactory
-from ..common.wire import (
-    BYTES,
-    VARINT,
-    read_field,
-    read_fields,
-    read_metadata_entry,
-    read_string,
-    uint32,
-    wrong_type,
-)
+from ..common.wire import BYTES, VARINT, read_fields, read_metadata_entry, read_string, uint32
 from ..text.transcoding import TextFactory
-from .kernel import ColumnReader, TextColumnReader
+from .kernel import ColumnReader, TextColumnReader, frame_fields
 from .options import COLUMNS, LOOKUPS, RESULTS_LIMITS, ResultsOptions
 
 _OPTIONS: Final = 1
@@ -125,7 +116,7 @@ class ResultsDecoder:
             raise OptionsError("the stream has no options: it is empty")
 
     def _decode(self, data: bytes) -> ResultsFrame:
-        fields = self._fields(data)
+        fields = frame_fields(data, _FRAME, _ONCE, self._limits)
         reader = self._begin(data, fields)
         frame = ResultsFrame(self._frames, size=len(data))
         if _ROW_COUNT in fields:
@@ -149,29 +140,6 @@ class ResultsDecoder:
         for start, stop, _ in fields.get(_METADATA, ()):
             read_metadata_entry(data, start, stop, frame.metadata)
         return frame
-
-    def _fields(self, data: bytes) -> dict[int, list[_Field]]:
-        """Find the fields of a frame by number, and skip unknown ones."""
-        found: dict[int, list[_Field]] = {}
-        pos = count = 0
-        while pos < len(data):
-            tag, start, pos, value = read_field(data, pos, len(data))
-            number = tag >> 3
-            wire_type = _FRAME.get(number)
-            if wire_type is None:
-                continue
-            if wire_type != tag & 7:
-                raise wrong_type(number, "SparqlResultsFrame")
-            if number in _ONCE and number in found:
-                raise WireError(f"field {number} of SparqlResultsFrame occurs twice")
-            count += 1
-            if count > self._limits.frame_rows:
-                raise LimitError(
-                    f"the frame has more than {self._limits.frame_rows} fields "
-                    "(Limits.frame_rows, --limit frame_rows=NUMBER)"
-                )
-            found.setdefault(number, []).append((start, pos, value))
-        return found
 
     def _begin(self, data: bytes, fields: dict[int, list[_Field]]) -> ColumnReader:
         """Read the options, which only the first frame has."""

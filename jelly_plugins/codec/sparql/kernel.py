@@ -7,19 +7,19 @@ import os
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from .reading import ColumnReader, TextColumnReader
+    from .reading import ColumnReader, TextColumnReader, frame_fields
     from .writing import ColumnWriter
 else:
     try:
         if os.environ.get("JELLY_PURE_PYTHON", "0") not in ("", "0"):
             raise ModuleNotFoundError("the interpreted modules are chosen")
-        from ._reading import ColumnReader, TextColumnReader
+        from ._reading import ColumnReader, TextColumnReader, frame_fields
         from ._writing import ColumnWriter
     except ModuleNotFoundError:
-        from .reading import ColumnReader, TextColumnReader
+        from .reading import ColumnReader, TextColumnReader, frame_fields
         from .writing import ColumnWriter
 
 #: Whether the compiled modules are used.
 native: Final = ColumnReader.__module__.endswith("._reading")
 
-__all__ = ["ColumnReader", "ColumnWriter", "TextColumnReader", "native"]
+__all__ = ["ColumnReader", "ColumnWriter", "TextColumnReader", "frame_fields", "native"]

@@ -18,10 +18,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...errors import LookupTableError, StatementError, WireError
+from ...errors import LimitError, LookupTableError, StatementError, WireError
 from ..common.limits import over
 from ..common.terms import XSD_STRING, BlankNode, GenericFactory, Iri, Literal, build
-from ..common.wire import wrong_type
 from ..text.columns import Column
 from .options import BLANK_NODES, DATATYPES, IRIS, LITERALS, MIXED, PREFIXES
 
@@ -145,8 +144,20 @@ class Cursor:
         size: cython.ulonglong = 0
         left: cython.ulonglong
         tag: cython.ulonglong
-        if self.pos >= self.end:
+        at: cython.Py_ssize_t = self.pos
+        p: cython.p_uchar = self.p
+        if at >= self.end:
             return False
+        if self.end - at >= 2 and 8 < p[at] < 0x80 and p[at] & 7 == 2 and p[at + 1] < 0x80:
+            # Most fields are short bytes.
+            self.stop = at + 2 + p[at + 1]
+            if self.stop <= self.end:
+                self.number = p[at] >> 3
+                self.wire_type = 2
+                self.value = 0
+                self.start = at + 2
+                self.pos = self.stop
+                return True
         tag = self.varint()
         self.number = tag >> 3
         self.wire_type = tag & 7
@@ -176,7 +187,10 @@ class Cursor:
     def check(self, wire_type: cython.int, message: str) -> object:
         """Check the type of a field."""
         if self.wire_type != wire_type:
-            raise wrong_type(self.number, message)
+            raise WireError(
+                f"field {self.number} of {message} has the wrong wire type: "
+                "not Jelly, or a pre-release dialect of it"
+            )
         return None
 
     @cython.cfunc
@@ -200,11 +214,46 @@ def twice(number: int, message: str) -> WireError:
     return WireError(f"field {number} of {message} occurs twice")
 
 
+def frame_fields(
+    data: bytes, known: dict[int, int], once: frozenset[int], limits: Any
+) -> dict[int, list[tuple[int, int, int]]]:
+    """Find the fields of a frame by number, and skip unknown ones.
+
+    :param known: wire type by number; ``once`` are the numbers that occur at most once.
+    :return: for each field its payload's start and end, and its value if it is a number.
+    :raises WireError: malformed, of the wrong type, or repeated.
+    :raises LimitError: there are too many.
+    """
+    found: dict = {}
+    count: cython.Py_ssize_t = 0
+    cursor: Cursor = Cursor()
+    cursor.open(data, 0, len(data))
+    while cursor.next():
+        number: object = cursor.number
+        wire_type: object = known.get(number)
+        if wire_type is None:
+            continue
+        cursor.check(wire_type, "SparqlResultsFrame")
+        if number in once and number in found:
+            raise twice(cursor.number, "SparqlResultsFrame")
+        count += 1
+        if count > limits.frame_rows:
+            raise LimitError(
+                f"the frame has more than {limits.frame_rows} fields "
+                "(Limits.frame_rows, --limit frame_rows=NUMBER)"
+            )
+        found.setdefault(number, []).append((cursor.start, cursor.stop, cursor.value))
+    return found
+
+
 @cython.final
 @cython.cclass
 class Table:
     """A lookup: its entries by id; index 0 is unused. ``common.term_reader`` has the same for
     Python, which takes longer.
+
+    :ivar values: the entries, as ``str`` or ``bytes``.
+    :ivar iris: for each name, the last IRI that it was part of, and ``prefix_ids`` its prefix.
     """
 
     name: str
@@ -212,6 +261,8 @@ class Table:
     characters: cython.Py_ssize_t
     last: cython.ulonglong
     values: list
+    iris: list
+    prefix_ids: list
 
     def __init__(self, name: str, size: int) -> None:
         self.name = name
@@ -219,6 +270,8 @@ class Table:
         self.characters = 0
         self.last = 0
         self.values = [None]
+        self.iris = [None]
+        self.prefix_ids = [None]
 
     @cython.cfunc
     def assign(self, entry_id: cython.ulonglong, value: object) -> object:
@@ -227,17 +280,26 @@ class Table:
         if entry_id == 0:
             entry_id = self.last + 1
         if entry_id > self.size:
-            raise LookupTableError(
-                f"{self.name} entry {entry_id} is outside the declared table of {self.size}"
-            )
+            raise self.outside(entry_id)
         self.last = entry_id
         while cython.cast(cython.ulonglong, len(values)) <= entry_id:
             values.append(None)
+            self.iris.append(None)
+            self.prefix_ids.append(None)
         at: cython.Py_ssize_t = entry_id
         before = values[at]
         self.characters += len(value) - (0 if before is None else len(before))
         values[at] = value
+        if self.iris[at] is not None:
+            self.iris[at] = None
         return None
+
+    @cython.cfunc
+    def outside(self, entry_id: cython.ulonglong) -> object:
+        """The error for an entry outside the table."""
+        return LookupTableError(
+            f"{self.name} entry {entry_id} is outside the declared table of {self.size}"
+        )
 
     @cython.cfunc
     def get(self, entry_id: cython.ulonglong) -> object:
@@ -247,11 +309,16 @@ class Table:
         at: cython.Py_ssize_t = entry_id if entry_id < known else 0
         value = values[at]
         if value is None:
-            raise LookupTableError(
-                f"{self.name} entry {entry_id} is used but was never set "
-                f"(the table has {self.size} entries)"
-            )
+            raise self.unset(entry_id)
         return value
+
+    @cython.cfunc
+    def unset(self, entry_id: cython.ulonglong) -> object:
+        """The error for an entry without a value."""
+        return LookupTableError(
+            f"{self.name} entry {entry_id} is used but was never set "
+            f"(the table has {self.size} entries)"
+        )
 
 
 @cython.cfunc
@@ -274,6 +341,31 @@ def _are_unchanged(
     for at in range(start, stop):
         kinds &= unchanged[p[at]]
     return kinds != 0
+
+
+@cython.cfunc
+@cython.exceptval(-1)
+def _is_at(
+    data: cython.p_uchar, start: cython.Py_ssize_t, size: cython.Py_ssize_t, text: bytes
+) -> cython.bint:
+    """Whether a part of some bytes equals a text."""
+    if not cython.compiled:
+        return data[start : start + size] == text
+    return size == len(text) and _memcmp(data + start, cython.cast(cython.p_char, text), size) == 0
+
+
+@cython.cfunc
+@cython.exceptval(check=False)
+def _copied(
+    into: cython.p_char, text: cython.p_char, size: cython.Py_ssize_t
+) -> cython.p_char:  # fmt: skip
+    """Copy text that often has one character or two; return the position after it."""
+    if 1 <= size <= 2:
+        into[0] = text[0]
+        into[size - 1] = text[size - 1]
+    elif size:
+        _memcpy(into, text, size)
+    return into + size
 
 
 @cython.cfunc
@@ -306,8 +398,6 @@ class ColumnReader:
     _names: Table
     _prefixes: Table
     _datatypes: Table
-    # IRIs by the ids of prefix and name, until an entry is set.
-    _iris: dict
     _outer: Cursor
     _middle: Cursor
     _inner: Cursor
@@ -336,7 +426,6 @@ class ColumnReader:
         self._names = Table("name", options.max_name_table_size)
         self._prefixes = Table("prefix", options.max_prefix_table_size)
         self._datatypes = Table("datatype", options.max_datatype_table_size)
-        self._iris = {}
         self._outer = Cursor()
         self._middle = Cursor()
         self._inner = Cursor()
@@ -359,6 +448,7 @@ class ColumnReader:
         table: Table = self._names
         cursor: Cursor = self._outer
         entry_id: cython.ulonglong = 0
+        count: cython.ulonglong = 0
         seen: cython.bint = False
         if number == PREFIXES:
             table = self._prefixes
@@ -375,7 +465,9 @@ class ColumnReader:
                 entry_id = cursor.uint32("a lookup entry's id")
             elif cursor.number == 2:
                 cursor.check(2, "packed lookup entries")
-        self._iris.clear()
+                count += 1
+                if count > table.size:
+                    raise table.outside(count)
         cursor.open(data, pos, end)
         while cursor.next():
             if cursor.number != 2:
@@ -385,6 +477,9 @@ class ColumnReader:
             if table.characters > self._most_characters:
                 what = f"the length of all {table.name} entries"
                 raise over(self._limits, "lookup_characters", table.characters, what)
+        if number == PREFIXES:
+            # An entry may have replaced another one.
+            self._names.iris = [None] * len(self._names.iris)
 
     @cython.cfunc
     def _entry(
@@ -532,7 +627,18 @@ class ColumnReader:
         """Read a run value of a column that is not one of IRIs."""
         term: Cursor = self._middle
         kind: cython.ulonglong = number - IRIS + 1
-        if number == MIXED:
+        p: cython.p_uchar = data
+        size: cython.Py_ssize_t = stop - start
+        if (
+            number == MIXED
+            and 2 <= size < 0x80
+            and p[start + 1] == size - 2
+            and (p[start] == 0x0A or p[start] == 0x12 or p[start] == 0x1A)
+        ):
+            # Most cells have one short term, and no other fields.
+            kind = p[start] >> 3
+            start += 2
+        elif number == MIXED:
             term.open(data, start, stop)
             kind = 0
             while term.pos < term.end:
@@ -683,11 +789,15 @@ class ColumnReader:
     @cython.cfunc
     def _iri(self) -> object:
         """Make the IRI of the current entries; prefix 0 is none."""
-        value: str = self._names.get(self._name_id)
-        key: object = self._prefix_id << 32 | self._name_id
-        term: object = self._iris.get(key)
+        name_id: cython.ulonglong = self._name_id
+        names: Table = self._names
+        last_prefix: cython.ulonglong
+        value: str = names.get(name_id)
+        term: object = names.iris[name_id]
         if term is not None:
-            return term
+            last_prefix = names.prefix_ids[name_id]
+            if last_prefix == self._prefix_id:
+                return term
         if self._prefix_id:
             value = self._prefixes.get(self._prefix_id) + value
         if len(value) > self._longest:
@@ -701,7 +811,9 @@ class ColumnReader:
                 _untrack(term)
         else:
             term = build(self._factory.iri, value)
-        self._keep(self._iris, key, term, len(value))
+        if len(value) <= _CACHED_CHARACTERS:
+            names.iris[name_id] = term
+            names.prefix_ids[name_id] = self._prefix_id
         return term
 
     @cython.cfunc
@@ -725,18 +837,11 @@ class ColumnReader:
         term = self._terms.get(key)
         if term is None:
             term = build(make, *parts)
-            self._keep(self._terms, key, term, characters)
+            if characters <= _CACHED_CHARACTERS:
+                if len(self._terms) >= _CACHED_TERMS:
+                    self._terms.clear()
+                self._terms[key] = term
         return term
-
-    @cython.cfunc
-    def _keep(
-        self, cache: dict, key: object, term: object, characters: cython.Py_ssize_t
-    ) -> object:
-        if characters <= _CACHED_CHARACTERS:
-            if len(cache) >= _CACHED_TERMS:
-                cache.clear()
-            cache[key] = term
-        return None
 
     @cython.cfunc
     def _read_literal(
@@ -836,6 +941,9 @@ class TextColumnReader(ColumnReader):
     # The text after the lexical form of a literal with the datatype `_closing_of`.
     _closing: bytes
     _closing_of: object
+    # The same of a literal with the language tag `_language`.
+    _tagged: bytes
+    _language: bytes
 
     def __init__(self, factory: Any, options: Any, limits: Any) -> None:
         super().__init__(factory, options, limits)
@@ -844,6 +952,7 @@ class TextColumnReader(ColumnReader):
         self._usual = 4096
         self._closing = b'"'
         self._closing_of = None
+        self._tagged = self._language = b""
 
     def begin_frame(self) -> None:
         """Reset the counters of the frame."""
@@ -887,9 +996,9 @@ class TextColumnReader(ColumnReader):
                 # Most columns are as long as the one before.
                 self._reserve(max(2 * self._capacity, size, self._usual))
             into: cython.p_char = self._p + self._size
-            _memcpy(into, cython.cast(cython.p_char, opening), before)
-            _memcpy(into + before, data + start, stop - start)
-            _memcpy(into + before + (stop - start), cython.cast(cython.p_char, closing), after)
+            into = _copied(into, cython.cast(cython.p_char, opening), before)
+            _memcpy(into, data + start, stop - start)
+            _copied(into + (stop - start), cython.cast(cython.p_char, closing), after)
         self._size = size
         self._count += 1
         self._ends[self._count] = size
@@ -954,9 +1063,12 @@ class TextColumnReader(ColumnReader):
         if stop - start > self._longest or not _are_unchanged(data, start, stop, _IN_STRING):
             return self._put_made(self._literal(data).encode())
         if size:
-            if size > self._longest or not _are_unchanged(data, tag, tag + size, _IN_TAG):
-                return self._put_made(self._literal(data).encode())
-            return self._put(b'"', data, start, stop, b'"@' + _part(data, tag, tag + size))
+            if not _is_at(data, tag, size, self._language):
+                if size > self._longest or not _are_unchanged(data, tag, tag + size, _IN_TAG):
+                    return self._put_made(self._literal(data).encode())
+                self._language = _part(data, tag, tag + size)
+                self._tagged = b'"@' + self._language
+            return self._put(b'"', data, start, stop, self._tagged)
         datatype: object = self._datatype
         if datatype is not self._closing_of:
             self._closing = build(self._factory.literal, "", None, datatype)[1:].encode()
