@@ -9,14 +9,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final
-from urllib.parse import urljoin
 
 from ..codec import Limits
 from ..codec.common.limits import over
 from ..errors import JellyError, LimitError, TextError
-from .reading import check_json, with_bounded_json
+from .reading import check_json, resolved, with_bounded_json
 from .settings import Contexts
 
 _KEY: Final = "@context"
@@ -86,13 +85,31 @@ def prepared(
     yield document
 
 
+class Number:
+    """A number as it is written: Python's would lose digits.
+
+    :ivar text: as in JSON.
+    """
+
+    __slots__ = ("text",)
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+
 def load_json(data: bytes) -> Any:
-    """A JSON value.
+    """A JSON value, with a :class:`Number` for each number.
 
     :raises TextError: it is malformed.
     """
     try:
-        return json.loads(data, parse_constant=_reject_constant, object_pairs_hook=_object)
+        return json.loads(
+            data,
+            parse_int=Number,
+            parse_float=Number,
+            parse_constant=_reject_constant,
+            object_pairs_hook=_object,
+        )
     except RecursionError:
         raise TextError("values are nested too deeply") from None
     except ValueError as error:
@@ -117,11 +134,40 @@ def dump(value: Any) -> bytes:
 
     :raises TextError: JSON has nothing like it.
     """
+    parts: list[str] = []
     try:
-        text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-        return text.encode()
+        _dump(value, parts.append)
+        return "".join(parts).encode()
+    except RecursionError:
+        raise TextError("values are nested too deeply") from None
     except (TypeError, ValueError) as error:
         raise TextError(f"not valid JSON: {error}") from None
+
+
+_SCALAR: Final = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
+
+
+def _dump(value: Any, write: Callable[[str], object]) -> None:
+    if isinstance(value, Number):
+        write(value.text)
+    elif isinstance(value, dict):
+        mark = "{"
+        for key, each in value.items():
+            if not isinstance(key, str):
+                raise TypeError(f"the key {key!r} is not a string")
+            write(f"{mark}{_SCALAR(key)}:")
+            _dump(each, write)
+            mark = ","
+        write("}" if value else "{}")
+    elif isinstance(value, list | tuple):
+        mark = "["
+        for each in value:
+            write(mark)
+            _dump(each, write)
+            mark = ","
+        write("]" if value else "[]")
+    else:
+        write(_SCALAR(value))
 
 
 class Costs:
@@ -176,13 +222,12 @@ class Costs:
             if nested > _NESTED:
                 raise LimitError(f"contexts of JSON-LD are nested more than {_NESTED} deep")
         if self._scoped:
-            used = [*value]
+            used = sum(_items(value[name]) for name in self._scoped & value.keys())
             for name in self._type_names & value.keys():
                 types = value[name]
-                used += types if isinstance(types, list) else [types]
-            self.copies += terms * sum(
-                1 for name in used if isinstance(name, str) and name in self._scoped
-            )
+                for each in types if isinstance(types, list) else [types]:
+                    used += isinstance(each, str) and each in self._scoped
+            self.copies += terms * used
         for key, each in _parts(value):
             if key != _KEY and isinstance(each, _CONTAINERS):
                 self._value(each, length, terms, nested)
@@ -223,6 +268,13 @@ class Costs:
             )
 
 
+def _items(value: Any) -> int:
+    """The number of values that a property has at most: a list may be in an index."""
+    if isinstance(value, dict):
+        return max(1, sum(map(_items, value.values())))
+    return sum(map(_items, value)) if isinstance(value, list) else 1
+
+
 def _parts(value: dict[str, Any]) -> Iterator[tuple[str, Any]]:
     """The members of an object that JSON-LD reads."""
     is_json = value.get("@type") == "@json"
@@ -243,20 +295,18 @@ def _longest(context: dict[str, Any]) -> int:
     :raises LimitError: others refer to too many terms.
     """
     texts: dict[str, str] = {}
-    referred = set()
+    referred: set[str] = set()
     for key, value in context.items():
         text = value
+        strings = [key]
         if isinstance(value, dict):
             text = value.get("@id", value.get("@reverse", key))
-            strings = [key, *(each for each in value.values() if isinstance(each, str))]
-            referred.update(each.partition(":")[0] for each in strings if each != key)
-            referred.update(each for each in strings if each != key)
+            strings += (each for each in value.values() if isinstance(each, str))
         if isinstance(text, str):
             texts[key] = text
-            referred.add(text if text != key else "")
-            referred.add(text.partition(":")[0])
-        if ":" in key:
-            referred.add(key.partition(":")[0])
+            strings.append(text)
+        for each in strings:
+            referred |= {each, each.partition(":")[0]} - {key}
     if len(referred & context.keys()) > _REFERRED:
         raise LimitError(f"more than {_REFERRED} terms of a context are used to define others")
     outer = sum(len(texts.get(name, "")) for name in ("@vocab", "@base"))
@@ -322,7 +372,7 @@ class ContextLoader:
 
     def _context(self, value: Any, base: str, within: tuple[str, ...], depth: int) -> Any:
         if isinstance(value, str):
-            return self._remote(urljoin(base, value), within, depth)
+            return self._remote(resolved(value, base, "context"), within, depth)
         if isinstance(value, list):
             parts: list[Any] = []
             for each in value:
@@ -338,7 +388,7 @@ class ContextLoader:
             return made
         if not isinstance(imported, str):
             raise TextError("@import must be the IRI of a context")
-        context = self._remote(urljoin(base, imported), within, depth)
+        context = self._remote(resolved(imported, base, "context"), within, depth)
         if not isinstance(context, dict):
             raise TextError(f"the context {imported} is imported, and is not one object")
         return context | made

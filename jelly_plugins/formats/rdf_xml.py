@@ -20,7 +20,7 @@ from ..codec.text.ntriples import StandIns, written_label
 from ..errors import JellyError, LimitError, TermError, TextError
 from ..io.chunks import relabelled
 from ..io.sources import CHUNK
-from .reading import DEPTH, NEED_BASE, gathered, pyoxigraph_module, too_deep
+from .reading import DEPTH, NEED_BASE, SCHEME, gathered, resolved, too_deep
 from .scans import IRI_BYTES
 
 #: A name of XML without a colon.
@@ -32,7 +32,6 @@ _RDF: Final = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
 _PARSE_TYPES: Final = frozenset(("Literal", "Resource", "Collection", "Triple"))
 #: Attributes of RDF that are checked.
 _CHECKED: Final = ("parseType", "nodeID", "bagID")
-_SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*+:")
 _IRI: Final = re.compile(rf"[A-Za-z][A-Za-z0-9+.\-]*+:[^{NOT_IN_IRI}]*+")
 
 #: Attributes that a tag may have: pyoxigraph compares each of them with all others.
@@ -274,29 +273,12 @@ class RdfXmlText:
         """The base of an element with an attribute ``xml:base``."""
         if not reference:
             return self._base
-        base = reference
-        if not _SCHEME.match(reference):
-            if self._base is None:
-                raise TextError(f"the xml:base {reference!r} is relative{NEED_BASE}")
-            base = self._absolute(reference)
+        _check_length(reference)
+        base = resolved(reference, self._base, "xml:base")
+        if not SCHEME.match(base):
+            raise TextError(f"the xml:base {reference!r} is relative{NEED_BASE}")
         _check_length(base)
         return base
-
-    def _absolute(self, reference: str) -> str:
-        """A relative IRI, resolved by pyoxigraph."""
-        module = pyoxigraph_module()
-        text = f"<{reference}> <urn:p> <urn:o> ."
-        _check_length(reference)
-        try:
-            # A backslash would begin an escape.
-            (quad,) = module.parse(
-                text.replace("\\", " "), format=module.RdfFormat.TURTLE, base_iri=self._base
-            )
-        except (SyntaxError, ValueError) as error:
-            message = f"the xml:base {reference!r} cannot be resolved against {self._base!r}"
-            raise TextError(message) from error
-        absolute: str = quad.subject.value
-        return absolute
 
 
 def _check_length(iri: str) -> None:

@@ -46,6 +46,8 @@ _RELATIVE: Final = re.compile(
 _MESSAGE: Final = 400
 #: What to add to the error of a relative IRI without a base.
 NEED_BASE: Final = ": relative IRIs need a base"
+#: An absolute IRI.
+SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*+:")
 #: What pyoxigraph says of a remote context.
 _NO_CONTEXT: Final = "No LoadDocumentCallback has been set to load remote contexts"
 
@@ -269,6 +271,27 @@ def gathered(chunks: Iterable[bytes]) -> Iterator[bytes]:
 
 
 # Errors
+
+
+def resolved(reference: str, base: str | None, what: str) -> str:
+    """An IRI, resolved by pyoxigraph if it is relative and there is a base.
+
+    :param what: what it is, for errors.
+    :raises TextError: it cannot be resolved.
+    """
+    if SCHEME.match(reference) or not base:
+        return reference
+    module = pyoxigraph_module()
+    # A backslash would begin an escape.
+    text = f"<{reference}> <urn:p> <urn:o> .".replace("\\", " ")
+    try:
+        (quad,) = module.parse(text, format=module.RdfFormat.TURTLE, base_iri=base)
+    except (SyntaxError, ValueError) as error:
+        raise TextError(
+            f"the {what} {shorten(reference)!r} cannot be resolved against {shorten(base)!r}"
+        ) from error
+    absolute: str = quad.subject.value
+    return absolute
 
 
 def parser_error(error: BaseException, *, first_line: int | None = None) -> JellyError:

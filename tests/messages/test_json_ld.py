@@ -109,12 +109,11 @@ class TestLines:
             '{"@context": {"p": {"@id": 1}}, "p": 2}',
             '{"urn:p": "\udc80"}'.encode("utf-8", "surrogateescape"),
             '{"@context": {}, "urn:p": NaN}',
-            '{"@context": {}, "urn:p": 1e999}',
             '{"@context": {}, "urn:p": "\\ud800"}',
             '{"@context":' + "[" * 100_000,
             '{"@context": {}, "p":' + '{"p":' * 500 + "1" + "}" * 500 + "}",
         ],
-        ids=range(16),
+        ids=range(15),
     )
     def test_errors_have_the_line(self, wrong: Any) -> None:
         data = wrong if isinstance(wrong, bytes) else wrong.encode("utf-8", "surrogatepass")
