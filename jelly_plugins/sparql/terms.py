@@ -122,7 +122,7 @@ class TextFormat:
             bytes; with the number of the solution, from 1.
         """
         check_variables(variables, limits)
-        texts = _TermTexts(self, describe)
+        texts = _TermTexts(self, describe, limits)
         openings = [self.opening(name) for name in variables]
         unbound = self.unbound
         separator = self.separator
@@ -252,10 +252,11 @@ class _TermReader(_Cache):
 class _TermTexts(_Cache):
     """The texts of terms that can be hashed."""
 
-    def __init__(self, form: TextFormat, describe: Describe) -> None:
+    def __init__(self, form: TextFormat, describe: Describe, limits: Limits) -> None:
         super().__init__()
         self._form = form
         self._describe = describe
+        self._limits = limits
 
     def __missing__(self, term: Any) -> str:
         text = self.made(term)
@@ -272,7 +273,7 @@ class _TermTexts(_Cache):
         :param depth: number of quoted triples around it.
         :raises JellyError: the format cannot express it, or readers would reject its depth.
         """
-        check_depth(depth, CEILING)
+        check_depth(depth, self._limits)
         kind, *parts = self._describe(term)
         if kind == Kind.TRIPLE:
             values = [self._object(part, depth + 1) for part in parts]
