@@ -287,7 +287,7 @@ def test_quoted_triples_that_are_too_deep(form: ResultsFormat) -> None:
         if depth in (0, 65, 100, 199_999) and form is ResultsFormat.CSV:
             with pytest.raises(JellyError if depth else TermError, match="row 1"):
                 written(form, ["a"], [(deep,)])
-        elif depth == 63:
+        elif depth == 63 and form is not ResultsFormat.CSV:
             assert read(written(form, ["a"], [(deep,)]), form)
         elif depth in (64, 100, 199_999):
             with pytest.raises(LimitError, match="row 1"):
