@@ -28,6 +28,7 @@ Memory, for maintainers:
 """
 
 import re
+import weakref
 from dataclasses import replace
 
 cimport cython

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import gc
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -26,10 +27,16 @@ from jelly_plugins import (
     Triple,
 )
 from jelly_plugins.codec import Kind, PatchEncoder, PatchOptions, describe
+from jelly_plugins.codec.patch import encoder as patch_encoder
+from jelly_plugins.codec.patch.operations import END, add, add_namespace
+from jelly_plugins.codec.rdf import encoder as rdf_encoder
+from jelly_plugins.codec.text import columns, transcoding
 from jelly_plugins.proto import rdf_pb2
 
 from .. import programs
+from ..fuzz.comparison import native_of
 from .conftest import Kernel
+from .test_columns import columns_of
 
 S, P, OB, G = Iri("urn:s"), Iri("urn:p"), Iri("urn:o"), Iri("urn:g")
 SPO = Triple(S, P, OB)
@@ -586,3 +593,54 @@ def test_terms_without_parts(kernel: Kernel, kind: type) -> None:
             encoder.add([statement])
     with pytest.raises(TermError, match="a term was made without its parts"):
         kernel.Encoder(GRAPHS).add([Quad(S, P, OB, bare)])
+
+
+@pytest.mark.parametrize("pick", [native_of, lambda reference: reference], ids=["native", "python"])
+@pytest.mark.parametrize(
+    ("reference", "options", "method", "taken", "rejected"),
+    [
+        (rdf_encoder.Encoder, StreamOptions(), "add", [SPO], [(S, P)]),
+        (rdf_encoder.Encoder, GRAPHS, "add", [Quad(S, P, OB, G)], [(S, P)]),
+        (
+            transcoding.TextEncoder,
+            StreamOptions(),
+            "feed",
+            b"_:s <urn:p> <urn:o> .\n",
+            b"_:s <urn:p>\n",
+        ),
+        (
+            columns.ColumnEncoder,
+            StreamOptions(),
+            "add",
+            columns_of([("_:s", "<urn:p>", "<urn:o>")]),
+            columns_of([("_:s", "<urn:p>", "urn:o")]),
+        ),
+        (
+            patch_encoder.PatchEncoder,
+            PatchOptions(),
+            "add",
+            [add_namespace("ex", S, G), add(Quad(S, P, OB, G)), END],
+            [add((S, P))],
+        ),
+    ],
+    ids=["statements", "graphs", "text", "columns", "patch"],
+)
+def test_encoders_are_freed_without_a_garbage_collection(
+    pick: Callable[[Any], Any], reference: Any, options: Any, method: str, taken: Any, rejected: Any
+) -> None:
+    gc.collect()
+    gc.set_debug(gc.DEBUG_SAVEALL)
+    try:
+        finished, interrupted = (pick(reference)(options) for _ in range(2))
+        for encoder in (finished, interrupted):
+            getattr(encoder, method)(taken)
+        finished.finish()
+        with pytest.raises(JellyError):
+            getattr(interrupted, method)(rejected)
+        del finished, interrupted, encoder
+        gc.collect()
+        kept = {type(each) for each in gc.garbage}
+    finally:
+        gc.set_debug(0)
+        gc.garbage.clear()
+    assert not {each for each in kept if each.__module__.startswith("jelly_plugins.")}

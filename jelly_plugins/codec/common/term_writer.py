@@ -9,6 +9,7 @@ Reference: Jelly-RDF specification, sections "Prefix, name, and datatype lookups
 
 from __future__ import annotations
 
+import weakref
 from collections import OrderedDict
 from collections.abc import Callable
 from functools import cache, lru_cache
@@ -150,7 +151,7 @@ class TermWriter:
     :param options: sizes of the lookups and features declared.
     :param describe: describes the caller's terms.
     :param limits: bounds for strings, lookups and nesting, those of a reader by default.
-    :param encoder: gets the rows of entries.
+    :param encoder: the owner, which gets the rows of entries; held by a weak reference.
 
     A row that fails with any exception changes only the lookups, whose entries' rows are already
     written.
@@ -165,7 +166,8 @@ class TermWriter:
     ) -> None:
         self._describe = describe
         self._limits = limits
-        self._encoder = encoder
+        # A strong reference would make a cycle: the encoder owns this writer.
+        self._encoder = weakref.proxy(encoder)
         self._generalized = options.generalized_statements
         self._rdf_star = options.rdf_star
         self._names = WriterTable("name", options.max_name_table_size)

@@ -62,7 +62,7 @@ cdef class TermWriter:
 
     cdef Writer writer
     cdef object reference
-    # The encoder, which gets the rows.
+    # A weak reference to the encoder, which owns this object and gets the rows.
     cdef object encoder
     # The caller's Describe function.
     cdef object take_apart
@@ -111,7 +111,7 @@ cdef class TermWriter:
         self.writer.lookup_characters = bounded(limits.lookup_characters)
         open_writer(&self.writer)
         self.reference = reference_writer.TermWriter(options, describe, limits, encoder)
-        self.encoder = encoder
+        self.encoder = weakref.proxy(encoder)
         self.take_apart = describe
         self.table_names = TABLE_NAMES
         self.limits = limits
