@@ -695,8 +695,10 @@ def _guarded(
             openings += chunk.count(b"<<(") + (before[-2:] + chunk[:2]).count(b"<<(")
             unsure = openings > DEPTH
         else:
-            unsure = scan.longest_iri > _LONG_SUBJECT or (
-                not long and (scan.repeats > _MOST_REPEATS or scan.longest > _LONG_IRI)
+            unsure = (
+                scan.longest > _LONG_IRI
+                or scan.longest_iri > (_LONG_SUBJECT if long else _LONG_IRI)
+                or (scan.repeats > _MOST_REPEATS and not long)
             )
         if unsure or not (reserved or _cannot_name_reserved(chunk, joint)):
             raise _UnsureError

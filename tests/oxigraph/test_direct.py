@@ -136,9 +136,9 @@ def test_long_statements_of_short_text(store: ox.Store, name: str) -> None:
     on_disk = not _in_memory(store)
     prefix = b"@prefix x: <urn:" + b"x" * 2000 + b"> .\n" + b"x:s x:p x:o .\n" * 3
     repeated = b'<urn:s> <urn:p> "' + b"x" * 2000 + b'" ' + b"~ " * 100 + b".\n"
-    for text in (prefix, repeated):
+    for text, is_counted in ((prefix, True), (repeated, on_disk)):
         counted = load(store, text, format=name)
-        assert (counted is not None) is on_disk
+        assert (counted is not None) is is_counted
     # Those of user directories are no reifiers.
     users = b"<http://example.org/~a> <urn:p> <http://example.org/~b> .\n" * 100
     assert load(store, users, format=name) is None
@@ -195,3 +195,25 @@ def test_named_graphs_do_not_go_into_another_graph(store: ox.Store) -> None:
     assert load(store, b"_:g <urn:p> <urn:o> .", format="ttl", graph=graph) is None
     [quad] = store
     assert quad.graph_name == graph != quad.subject
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        b"@prefix p: <urn:" + b"x" * 4000 + b"> .\n" + b"p:%d p:a p:%d .\n" * 40_000,
+        b"<urn:" + b"x" * 60_000 + b"> <urn:p> " + b",".join([b"%d"] * 80_000) + b" .",
+    ],
+    ids=["prefix", "subject"],
+)
+def test_text_whose_statements_take_far_more_than_it(text: bytes, tmp_path: Path) -> None:
+    made = text % tuple(range(80_000))
+    with pytest.raises(LimitError, match="frame_expansion"):
+        load(ox.Store(tmp_path / "store"), made, format="ttl")
+    store = ox.Store()
+    if made.startswith(b"@"):
+        with pytest.raises(LimitError, match="frame_expansion"):
+            load(store, made, format="ttl")
+    else:
+        # In memory, the subject is held once.
+        load(store, made, format="ttl")
+        assert len(store) == 80_000
