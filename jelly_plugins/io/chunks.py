@@ -46,7 +46,7 @@ class ChunkReader(Closing):
     :ivar namespaces: IRI by prefix; filled while the source is read, complete at the end.
     :ivar has_namespaces: whether the format can declare any.
     :ivar has_graphs: whether there may be statements in named graphs.
-    :ivar has_relative_iris: whether there may be relative IRIs.
+    :ivar has_relative_iris: whether there may be relative IRIs in the chunks so far.
     :ivar source_bytes: unpacked bytes read so far, where a few of them may make many bytes of text;
         None for formats that bound this themselves.
     :ivar validated: whether Oxigraph accepts all terms, so that its parser need not check them.

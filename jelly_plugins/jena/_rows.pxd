@@ -9,7 +9,7 @@ cdef Size _BATCH_BYTES
 cdef int _BATCH_ROWS, _END, PREDICATE, OBJECT, GRAPH
 cdef int _IRI, _BLANK_NODE, _LITERAL, _PREFIX_NAME, _UNDEFINED, _TRIPLE_TERM, _INTEGER, _DOUBLE
 cdef int _LEX, _LANGTAG, _DATATYPE, _DT_PREFIX, _DIRECTION, _LANGDIR, _SIMPLE, _DT_STRINGS
-cdef int _IN_IRI, _IN_STRING, _IN_NAME
+cdef int _IN_IRI, _IN_STRING, _IN_NAME, _IN_SCHEME
 cdef bytes _ALLOWED, _FLAGS, _ESCAPES
 cdef Message IRI, BLANK_NODE, LITERAL, PREFIX_NAME, EMPTY, DECIMAL, TERM, TRIPLE, QUAD, PREFIX, STREAM_ROW
 
@@ -17,6 +17,8 @@ cdef Message IRI, BLANK_NODE, LITERAL, PREFIX_NAME, EMPTY, DECIMAL, TERM, TRIPLE
 cdef Size _field_size(Size size) noexcept
 @cython.locals(flags=Bytes)
 cdef Size _ascii_end(Bytes buf, Size at, Size end, int flag) noexcept
+@cython.locals(flags=Bytes, at=Size, head=cython.uint)
+cdef bint _is_relative(Bytes buf, Size start, Size stop) noexcept
 cdef Size _closing(Bytes buf, unsigned char close, Size at, Size end) noexcept
 
 @cython.final
@@ -86,6 +88,7 @@ cdef class RowReader:
     cdef public dict prefixes
     cdef public object limits
     cdef public bint solutions
+    cdef readonly bint has_relative_iris
     cdef bint busy
     # Number of quoted triples around a term.
     cdef int depth
@@ -112,6 +115,7 @@ cdef class RowReader:
     cdef int _expand(self, Size size) except -1
     @cython.locals(checks=cython.int)
     cdef int _text(self, Bytes buf, Size start, Size stop, int flag) except -1
+    cdef int _iri(self, Bytes buf, Size start, Size stop) except -1
     @cython.locals(typed=cython.bint)
     cdef int _literal(self) except -1
     @cython.locals(place=cython.int)

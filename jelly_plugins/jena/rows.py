@@ -202,8 +202,8 @@ _NOT_RDF: Final = {
 # Text
 
 # The bytes that text may contain as they are: in IRIs, in strings, in names (labels and language
-# tags). Bytes of characters outside ASCII are among the first two.
-_IN_IRI, _IN_STRING, _IN_NAME = 1, 2, 4
+# tags). Bytes of characters outside ASCII are among the first two. And those of an IRI's scheme.
+_IN_IRI, _IN_STRING, _IN_NAME, _IN_SCHEME = 1, 2, 4, 8
 
 
 def _flags(byte: int) -> int:
@@ -212,7 +212,9 @@ def _flags(byte: int) -> int:
         return 3
     in_iri = byte > 0x20 and character not in '<>"{}|^`\\'
     in_string = 0x20 <= byte < 0x7F and character not in '"\\'
-    return in_iri | in_string << 1 | (character.isalnum() or character == "_") << 2
+    in_name = character.isalnum() or character == "_"
+    in_scheme = character.isalnum() or character in "+-."
+    return in_iri | in_string << 1 | in_name << 2 | in_scheme << 3
 
 
 _FLAGS = bytes(map(_flags, range(256)))
@@ -563,6 +565,7 @@ class RowReader:
     :ivar prefixes: IRI by name, both as UTF-8, as declared so far.
     :ivar solutions: whether the rows are solutions: terms may be undefined, and literals may have
         the datatypes that a language tag implies without having one.
+    :ivar has_relative_iris: whether there was a relative IRI so far.
     """
 
     def __init__(self, format: JenaFormat, *, limits: Limits = DEFAULT_LIMITS) -> None:  # noqa: A002
@@ -571,7 +574,7 @@ class RowReader:
         self.row = 0
         self.prefixes: dict[bytes, bytes] = {}
         self.prefix_bytes = self.expansion = 0
-        self.solutions = self.busy = False
+        self.solutions = self.busy = self.has_relative_iris = False
         self.out = Buffer()
         if not cython.compiled:
             self.starts, self.stops = [0] * 10, [0] * 10
@@ -690,7 +693,7 @@ class RowReader:
         if kind == _IRI:
             self._strings(IRI, 0)
             if position != GRAPH or self._bytes(1) not in _DEFAULT_GRAPHS:
-                self._text(wire.buf, self.starts[1], self.stops[1], _IN_IRI)
+                self._iri(wire.buf, self.starts[1], self.stops[1])
         elif kind == _LITERAL:
             self._strings(LITERAL, 0)
             self._literal()
@@ -704,7 +707,7 @@ class RowReader:
             self._strings(PREFIX_NAME, 0)
             whole: bytes = self._whole(1)
             if position != GRAPH or whole not in _DEFAULT_GRAPHS:
-                self._text(whole, 0, len(whole), _IN_IRI)
+                self._iri(whole, 0, len(whole))
         elif kind == _TRIPLE_TERM:
             self.depth += 1
             if self.depth > self.limits.nesting:
@@ -806,6 +809,12 @@ class RowReader:
         if flag != _IN_NAME:
             out.byte(62 if flag == _IN_IRI else 34)
 
+    def _iri(self, buf: bytes, start: int, stop: int) -> None:
+        """Write an IRI."""
+        if _is_relative(buf, start, stop):
+            self.has_relative_iris = True
+        self._text(buf, start, stop, _IN_IRI)
+
     def _literal(self) -> None:
         """Write a literal, of the members that were read."""
         out: Buffer = self.out
@@ -828,7 +837,7 @@ class RowReader:
                 raise TermError(f"a literal of type {datatype.decode()} has no language tag")
             out.add(b"^^")
             raw: bytes = datatype
-            self._text(raw, 0, len(raw), _IN_IRI)
+            self._iri(raw, 0, len(raw))
 
     def _tag(self, tag: bytes) -> bytes:
         """A language tag, with its base direction."""
@@ -862,6 +871,23 @@ class RowReader:
             number, datatype = _decimal_text(value, scale, self.limits), "decimal"
         self._expand(len(number))
         self.out.add(f'"{number}"^^<{_XSD}{datatype}>'.encode())
+
+
+def _is_relative(buf: bytes, start: int, stop: int) -> bool:
+    """Whether an IRI has no scheme."""
+    flags = _FLAGS
+    at = start
+    if stop - start > 4:
+        # The compiler reads the four bytes at once, which saves most of the time.
+        head = buf[at] | buf[at + 1] << 8 | buf[at + 2] << 16 | buf[at + 3] << 24
+        if head == 0x70747468:  # http
+            if buf[at + 4] == 58:
+                return False
+            at += 4
+    while at < stop and flags[buf[at]] & _IN_SCHEME:
+        at += 1
+    # A scheme begins with a letter: its other characters come before the letters.
+    return at == stop or buf[at] != 58 or buf[start] < 65
 
 
 def _reject(kind: int, position: int) -> None:

@@ -234,6 +234,7 @@ class RowsReader(ChunkReader):
         try:
             for text in batches(self._bytes, self.rows.read_text, self.rows.end):
                 self.namespaces.update(self.rows.declared)
+                self.has_relative_iris = self.rows.has_relative_iris
                 yield text
         except JellyError as error:
             raise error.locate(source=self.name) from error.__cause__
@@ -315,7 +316,8 @@ def write_rows(
 
     for chunk in source:
         declare()
-        if source.has_relative_iris:
+        # Rows are rewritten as they are.
+        if source.has_relative_iris and not isinstance(source, RowsReader):
             reject_relative(chunk.text)
         out.write(writer.add_lines(chunk.text))
         count(chunk.statements)

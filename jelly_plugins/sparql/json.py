@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from ..codec import Limits
 from ..codec.common.limits import over
-from ..errors import TextError
+from ..errors import LimitError, TextError
 from ..formats.reading import too_deep
 from .terms import Row, TextFormat, check_count
 
@@ -24,6 +24,13 @@ _SPACE: Final = re.compile(r"[ \t\r\n]*+")
 _ESCAPE: Final = 12
 #: Bytes that an empty solution before the head takes in memory.
 _HELD_BYTES: Final = 64
+
+#: Maximum number of strings, commas, objects and arrays of a value that is read at once: 16 for
+#: each variable of the default limits. They take some 100 bytes of memory each.
+_PARTS: Final = 1 << 20
+_TOO_MANY: Final = re.compile(
+    r'(?:[^",\[{]*+(?:[,\[{]|"(?:[^"\\]++|\\.)*+"?+))' + f"{{{_PARTS + 1}}}+", re.DOTALL
+)
 
 _dumps: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
@@ -107,7 +114,7 @@ class _Text:
     def value(self) -> Any:
         """Read a value.
 
-        :raises LimitError: it has more than ``string_bytes`` bytes.
+        :raises LimitError: it has more than ``string_bytes`` bytes, or too many parts.
         """
         self.mark()
         while True:
@@ -132,6 +139,8 @@ class _Text:
                     self._pos = end
                     return value
             self._check_size(len(self._text))
+            if size > _PARTS:
+                self._check_parts()
             # Long values are read again as they grow by a part, so that this takes linear time.
             self._more(1 + size // 8)
 
@@ -157,6 +166,16 @@ class _Text:
             size = len(self._text[self._pos : end].encode(errors="surrogatepass"))
             if size > most:
                 raise over(self._limits, "string_bytes", size, "the length of a string or solution")
+
+    def _check_parts(self) -> None:
+        """Check the text so far of a value that goes on, before its parts become objects."""
+        # Counting without regard to strings is faster, and usually enough.
+        if sum(self._text.count(mark, self._pos) for mark in '",[{') <= _PARTS:
+            return
+        if _TOO_MANY.match(self._text, self._pos):
+            raise LimitError(
+                f"a value has more than {_PARTS:,} strings, commas, objects and arrays"
+            )
 
     def _more(self, least: int) -> None:
         """Read more text: that many characters, if there are."""

@@ -51,6 +51,35 @@ def test_statements_that_a_target_cannot_express(jena: Format) -> None:
     assert converted(converted(seven, Format.N_TRIPLES, jena), jena, Format.N_TRIPLES) == seven
 
 
+S, P, RELATIVE = map(Iri, ("urn:s", "urn:p", "rel"))
+
+
+@pytest.mark.parametrize("namespaces", [None, {"e": "re"}])
+@pytest.mark.parametrize("jena", JENA)
+@pytest.mark.parametrize(
+    "triple",
+    [
+        Triple(RELATIVE, P, S),
+        Triple(S, RELATIVE, S),
+        Triple(S, P, Triple(S, P, RELATIVE)),
+        Triple(S, P, Literal("<urn:a", datatype="rel")),
+    ],
+)
+def test_relative_iris(
+    triple: Triple, jena: Format, namespaces: dict[str, str] | None, tmp_path: Path
+) -> None:
+    source = tmp_path / f"x.{jena}"
+    write([Triple(S, P, S), triple], source, namespaces=namespaces)
+    for target in (Format.N_TRIPLES, Format.N_QUADS, Format.JELLY):
+        with pytest.raises(TermError, match="<bytes>: the IRI <rel> is relative"):
+            converted(source.read_bytes(), jena, target)
+    with pytest.raises(TermError, match=r"IRI|datatype"):
+        converted(source.read_bytes(), jena, Format.TURTLE)
+    for target in JENA:
+        rows = converted(source.read_bytes(), jena, target)
+        assert list(read_rows(rows, format=JenaFormat(target))) == [Triple(S, P, S), triple]
+
+
 def test_formats_are_detected(tmp_path: Path) -> None:
     statements = [Triple(Iri("urn:s"), Iri("urn:p"), Literal("x"))]
     for name in ("x.rt", "x.trdf.gz", "x.rpb", "x.pbrdf.bz2"):

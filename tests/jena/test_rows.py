@@ -218,6 +218,25 @@ def test_a_base_is_kept_and_resolves_nothing(kernel: Kernel) -> None:
 
 
 @pytest.mark.parametrize(
+    ("iri", "relative"),
+    [
+        *(("urn:a", False), ("http://a", False), ("https:a", False), ("a:", False)),
+        *(("httpx+1.-Z:a", False), ("Http:", False)),
+        *(("", True), ("a", True), (":", True), ("http", True), ("https", True)),
+        *(("1:", True), ("+a:", True), ("a/b:c", True), ("http/:", True), ("\u00e9:", True)),
+    ],
+)
+def test_relative_iris_are_noticed(kernel: Kernel, iri: str, relative: bool) -> None:
+    form = JenaFormat.PROTOBUF
+    for term in (Iri(iri), Literal("x", datatype=iri)):
+        if term == Literal("x", datatype=""):
+            continue
+        reader = kernel.StatementReader(form)
+        reader.read_text(kernel.write([Triple(Iri("urn:s"), Iri("urn:p"), term)], form), 0)
+        assert reader.has_relative_iris is relative, term
+
+
+@pytest.mark.parametrize(
     ("values", "error", "message", "row"),
     [
         # No writer makes these, and Apache Jena does not read them.
