@@ -53,6 +53,8 @@ class OptionChanges:
     >>> options = changes.applied(StreamOptions(logical_type=LogicalType.GRAPHS))
     >>> options.logical_type.name, options.max_name_table_size
     ('DATASETS', 64)
+
+    :raises ValueError: ``flat`` and a logical type are given.
     """
 
     like: StreamOptions | None = None
@@ -67,14 +69,14 @@ class OptionChanges:
     max_prefix_table_size: int | None = None
     max_datatype_table_size: int | None = None
 
+    def __post_init__(self) -> None:
+        if self.flat and self.logical_type is not None:
+            raise ValueError("flat cannot be combined with logical_type")
+
     def applied(self, options: StreamOptions) -> StreamOptions:
         """``options`` with the changes; the logical type follows the physical type, unless it is
         given.
-
-        :raises ValueError: ``flat`` and a logical type are given.
         """
-        if self.flat and self.logical_type is not None:
-            raise ValueError("flat cannot be combined with logical_type")
         if self.like is not None:
             kept = {name: getattr(options, name) for name in ("logical_type", "version")}
             options = replace(self.like, **kept)

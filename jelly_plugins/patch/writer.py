@@ -143,7 +143,7 @@ def patch_writer(
         patch is complete.
 
     >>> patch_writer(PatchFormat.RDF_PATCH).add([Operation(OperationKind.BEGIN)])
-    b'TX .\n'
+    b'TX .\\n'
     """
     known = WriteSettings(**settings)
     written = format_named(format)
