@@ -17,7 +17,7 @@ cdef Message IRI, BLANK_NODE, LITERAL, PREFIX_NAME, EMPTY, DECIMAL, TERM, TRIPLE
 cdef Size _field_size(Size size) noexcept
 @cython.locals(flags=Bytes)
 cdef Size _ascii_end(Bytes buf, Size at, Size end, int flag) noexcept
-@cython.locals(flags=Bytes, at=Size, head=cython.uint)
+@cython.locals(flags=Bytes, at=Size)
 cdef bint _is_relative(Bytes buf, Size start, Size stop) noexcept
 cdef Size _closing(Bytes buf, unsigned char close, Size at, Size end) noexcept
 

@@ -877,13 +877,16 @@ def _is_relative(buf: bytes, start: int, stop: int) -> bool:
     """Whether an IRI has no scheme."""
     flags = _FLAGS
     at = start
-    if stop - start > 4:
-        # The compiler reads the four bytes at once, which saves most of the time.
-        head = buf[at] | buf[at + 1] << 8 | buf[at + 2] << 16 | buf[at + 3] << 24
-        if head == 0x70747468:  # http
-            if buf[at + 4] == 58:
-                return False
-            at += 4
+    # Most IRIs begin with "http:".
+    if (
+        stop - start > 4
+        and buf[at] == 104
+        and buf[at + 1] == 116
+        and buf[at + 2] == 116
+        and buf[at + 3] == 112
+        and buf[at + 4] == 58
+    ):
+        return False
     while at < stop and flags[buf[at]] & _IN_SCHEME:
         at += 1
     # A scheme begins with a letter: its other characters come before the letters.
