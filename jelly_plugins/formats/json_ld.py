@@ -184,8 +184,9 @@ class Costs:
     def __init__(self, length: int = 0, outer: Any = None) -> None:
         self.copies = 0
         self.longest = length
-        #: Terms with contexts of their own, and those that mean ``@type``.
-        self._scoped: set[str] = set()
+        #: Terms with contexts of their own, and whether the keys of their values may be an index;
+        #: and those that mean ``@type``.
+        self._scoped: dict[str, bool] = {}
         self._type_names = {"@type"}
         #: Of the context in force: the length of its longest IRI, and its terms.
         self._in_force = self._context(outer, length, 0)
@@ -194,7 +195,7 @@ class Costs:
         """The costs so far."""
         made = Costs(self.longest)
         made.copies, made._in_force = self.copies, self._in_force
-        made._scoped |= self._scoped
+        made._scoped = {**self._scoped}
         made._type_names |= self._type_names
         return made
 
@@ -222,11 +223,12 @@ class Costs:
             if nested > _NESTED:
                 raise LimitError(f"contexts of JSON-LD are nested more than {_NESTED} deep")
         if self._scoped:
-            used = sum(_items(value[name]) for name in self._scoped & value.keys())
+            scoped = self._scoped
+            used = sum(_items(value[name], scoped[name]) for name in scoped.keys() & value.keys())
             for name in self._type_names & value.keys():
                 types = value[name]
                 for each in types if isinstance(types, list) else [types]:
-                    used += isinstance(each, str) and each in self._scoped
+                    used += isinstance(each, str) and each in scoped
             self.copies += terms * used
         for key, each in _parts(value):
             if key != _KEY and isinstance(each, _CONTAINERS):
@@ -245,7 +247,8 @@ class Costs:
                 if each == "@type" or (isinstance(each, dict) and each.get("@id") == "@type"):
                     self._type_names.add(name)
                 if isinstance(each, dict) and _KEY in each:
-                    self._scoped.add(name)
+                    has_index = "@container" in each
+                    self._scoped[name] = has_index or self._scoped.get(name, False)
                     self._context(each[_KEY], length, terms)
         self.longest = max(self.longest, length)
         self.copies += terms
@@ -268,11 +271,13 @@ class Costs:
             )
 
 
-def _items(value: Any) -> int:
-    """The number of values that a property has at most: a list may be in an index."""
-    if isinstance(value, dict):
-        return max(1, sum(map(_items, value.values())))
-    return sum(map(_items, value)) if isinstance(value, list) else 1
+def _items(value: Any, has_index: bool) -> int:
+    """The number of values that a property has: lists may be in one another, and in an index."""
+    if isinstance(value, list):
+        return sum(_items(each, has_index) for each in value)
+    if has_index and isinstance(value, dict):
+        return 1 + sum(_items(each, False) for each in value.values())
+    return 1
 
 
 def _parts(value: dict[str, Any]) -> Iterator[tuple[str, Any]]:

@@ -269,3 +269,10 @@ def test_copies_of_terms_are_bounded(context: Any, node: dict[str, Any], count: 
         read(count)
     if count > 1:
         assert read(100) >= 100
+
+
+def test_a_node_is_one_use_of_a_scoped_context() -> None:
+    node = {"x": [*range(2000)], "urn:y": [{"x": n} for n in range(2000)]}
+    document = {"@context": TERMS | {"s": SCOPED}, "@id": "urn:a", "s": node}
+    text = json.dumps(document).encode()
+    assert len(list(read_statements(text, Format.JSON_LD, ConversionSettings()))) > 4000
