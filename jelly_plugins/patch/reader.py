@@ -42,10 +42,11 @@ _OPENING: Final = 1024
 #: Bytes of an incomplete patch that are compared. They contain its headers, so also its id.
 _COMPARED: Final = 1 << 16
 
-#: A first row that only RDF Patch text has.
-_TEXT_ROW: Final = re.compile(rb"(?:A|D|PA|PD|TX|TB|TC|TA|H|Z)[ \t.<\"':]")
-#: How RDF Patch text may start.
-_TEXT: Final = re.compile(rb"(?:\xef\xbb\xbf)?+\s*+(?:#|(?:A|D|PA|PD|TX|TB|TC|TA|H|Z)[\s.<\"':])")
+#: The codes of rows of RDF Patch text.
+_CODES: Final = rb"(?:A|D|PA|PD|TX|TB|TC|TA|H|Z)"
+#: A first row that only RDF Patch text has, and how it may start.
+_TEXT_ROW: Final = re.compile(_CODES + rb"[ \t.<\"':]")
+_TEXT: Final = re.compile(rb"(?:\xef\xbb\xbf)?+\s*+(?:#|" + _CODES + rb"[\s.<\"':])")
 #: How binary RDF Patch starts: a header, a statement, a namespace, a transaction or a mark.
 _THRIFT: Final = re.compile(rb"\x1c\x18|[\x2c\x3c]\x1c|[\x4c\x5c][\x1c\x28]|\x65[\x00-\x06]\x00")
 

@@ -25,6 +25,7 @@ from ..codec import (
     PatchStreamType,
     delimit,
 )
+from ..codec.common.row_reader import ROW_TAG
 from ..codec.patch.operations import (
     BEGIN,
     COMMIT,
@@ -360,8 +361,11 @@ class LogWriter:
     def _take_up(self, size: int) -> None:
         """Read what the file has, and cut off what is not complete."""
         if size < _LEAST and self.format is PatchFormat.JELLY_PATCH:
-            self._file.truncate(0)
-            return
+            opening = self._from_start().read()
+            # The length of the first frame, of more bytes or with the tag of a row after it.
+            if len(opening) < 2 or opening[0] >= 0x80 or opening[1] == ROW_TAG:
+                self._file.truncate(0)
+                return
         rows = PatchReader(self._from_start(), limits=self._limits)
         complete = None
         try:

@@ -221,6 +221,15 @@ def test_a_file_that_is_no_log(tmp_path: Path) -> None:
     assert len(path.read_bytes()) == 10 * len(b"\x00\x01 something else \xff")
 
 
+@pytest.mark.parametrize("other", [b"hi", b"7!"])
+def test_two_bytes_that_begin_no_frame_are_kept(other: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "notes"
+    path.write_bytes(other)
+    with pytest.raises(JellyError):
+        writer(path)
+    assert path.read_bytes() == other
+
+
 @pytest.mark.parametrize("form", ["frame", "trp"])
 def test_a_log_in_a_form_that_nothing_can_be_appended_to(tmp_path: Path, form: str) -> None:
     path = tmp_path / "log.jellyp"
