@@ -7,6 +7,7 @@ this module chooses the form of the codec of rows, compiled or not.
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from importlib import import_module
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
 
@@ -36,44 +37,19 @@ from ..io.streams import BATCH, GENERIC, Progress, Steps
 from .names import DETECTION_BYTES, JenaFormat, detect, format_named, format_of
 
 if TYPE_CHECKING:
-    from .rows import (
-        I32,
-        LIST,
-        STRUCT,
-        TEXT,
-        Member,
-        Message,
-        RowReader,
-        RowWriter,
-        StatementReader,
-    )
+    from . import rows
 else:
     try:
-        if not _native_codec:
-            raise ModuleNotFoundError("the Python codec runs")
-        from ._rows import (
-            I32,
-            LIST,
-            STRUCT,
-            TEXT,
-            Member,
-            Message,
-            RowReader,
-            RowWriter,
-            StatementReader,
-        )
+        rows = import_module("._rows" if _native_codec else ".rows", __package__)
     except ModuleNotFoundError:
-        from .rows import (
-            I32,
-            LIST,
-            STRUCT,
-            TEXT,
-            Member,
-            Message,
-            RowReader,
-            RowWriter,
-            StatementReader,
-        )
+        from . import rows
+
+I32, LIST, STRUCT, TEXT = rows.I32, rows.LIST, rows.STRUCT, rows.TEXT
+Member = rows.Member
+Message = rows.Message
+RowReader = rows.RowReader
+RowWriter = rows.RowWriter
+StatementReader = rows.StatementReader
 
 __all__ = [
     "I32",
