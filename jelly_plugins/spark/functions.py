@@ -19,7 +19,7 @@ from pyspark.sql import Column, SparkSession
 from pyspark.sql.datasource import CaseInsensitiveDict
 from pyspark.sql.functions import arrow_udf  # type: ignore[attr-defined]
 from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_type
-from pyspark.sql.types import ArrayType, BinaryType, DataType
+from pyspark.sql.types import ArrayType, BinaryType, DataType, StructType
 
 from ..arrow import QUADS, record_batch
 from ..codec import Encoder, FrameSplitter, StreamOptions
@@ -28,20 +28,19 @@ from ..errors import JellyError, LimitError, OptionsError, StatementError
 from ..io.chunks import ChunkFile
 from ..io.sources import Input
 from ..patch.columns import PatchColumnReader
-from .datasource.decoding import decode_frames
-from .datasource.formats import complete, plain
-from .datasource.operations import encode_log
-from .datasource.options import PERMISSIVE, READING, WRITING, Option, Settings, check_options
-from .datasource.schema import (
+from .datasource.columns import (
     GRAPH,
     KIND,
     arrow_schema,
     check_written,
+    complete,
     operation_fields,
+    plain,
     statement_fields,
-    with_errors,
 )
-from .datasource.statements import StreamWriter
+from .datasource.operations import encode_log
+from .datasource.options import READING, WRITING, Option, Settings, check_options
+from .datasource.statements import StreamWriter, decode_frames
 from .patch_rows import ROWS, OperationRows
 
 if TYPE_CHECKING:
@@ -50,7 +49,7 @@ if TYPE_CHECKING:
 __all__ = ["from_jelly", "from_jelly_patch", "register_functions", "to_jelly", "to_jelly_patch"]
 
 #: Names of options.
-_READ: Final = ("mode", "terms", "columnNameOfCorruptRecord")
+_READ: Final = ("mode", "terms")
 _WRITE: Final = (
     *("mode", "quotedTriples"),
     *("maxNameTableSize", "maxPrefixTableSize", "maxDatatypeTableSize"),
@@ -81,9 +80,8 @@ def from_jelly(
     :param stream_options: each value is a single frame without a delimiter, of a stream with these
         options; needed if the frames do not contain them.
     :param options: ``mode``: with ``FAILFAST``, the default, the query fails at a corrupt value;
-        with ``PERMISSIVE``, a corrupt value becomes null. ``columnNameOfCorruptRecord``: with
-        ``PERMISSIVE``, a corrupt value becomes instead an array of one structure, whose field of
-        this name has the error. ``terms`` and ``concatenated``: as in the data source.
+        with ``PERMISSIVE``, a corrupt value becomes null. ``terms`` and ``concatenated``: as in the
+        data source.
     :param source: a column that names the value in errors, such as its topic, partition and offset.
     :raises OptionsError: an option or its value is invalid.
     """
@@ -156,7 +154,6 @@ def to_jelly_patch(
 
 
 def register_functions(spark: SparkSession) -> None:
-    """Register the functions in SQL, where they take a value, and its name in errors."""
     for kind in (FromJelly, ToJelly, FromJellyPatch, ToJellyPatch):
         spark.udf.register(kind.name, _udf(kind({})))
 
@@ -179,14 +176,11 @@ class _Function:
     """The function that tasks call: converts batches of arguments to batches of results, which may
     have other sizes.
 
-    :cvar name: name of the function.
-    :cvar _names: names of its options, which are those of a format in a table.
-    :param options: as the caller gives them.
-    :raises OptionsError: an option or its value is invalid.
     :ivar type: type of the result.
     """
 
     name: ClassVar[str]
+    #: The names of its options, which are those of a format in a table.
     _names: ClassVar[tuple[str, ...]]
     _format: ClassVar[str]
     _table: ClassVar[tuple[Option, ...]]
@@ -195,15 +189,12 @@ class _Function:
     def __init__(self, options: Mapping[str, str]) -> None:
         check_options(options, self._names, self.name)
         given = CaseInsensitiveDict({name: str(value) for name, value in options.items()})
-        self._permissive = Settings.of(READING, "jelly", given)["mode"] == PERMISSIVE
+        self._permissive = Settings.of(READING, "jelly", given).is_permissive
         self._settings = Settings.of(self._table, self._format, given)
 
     @abstractmethod
     def _results(self, values: Any, sources: Any) -> Iterator[Any]:
-        """Convert a batch.
-
-        :param sources: the names of the values in errors; None without names.
-        """
+        """Convert a batch; ``sources`` has the names of the values in errors, if there are any."""
 
     def __call__(self, batches: Iterable[Any]) -> Iterator[Any]:
         for arguments in batches:
@@ -212,33 +203,27 @@ class _Function:
                 raise OptionsError(f"{self.name} takes a value, and a name for it in errors")
             yield from self._results(values, others[0] if others else None)
 
-    def _failed(self, error: JellyError, row: int, sources: Any) -> str:
-        """Return the text of a value's error; raise it in mode FAILFAST."""
+    def _failed(self, error: JellyError, row: int, sources: Any) -> None:
+        """Raise the error of a value in mode FAILFAST."""
         given = None if sources is None else sources[row].as_py()
         context = TaskContext.get()
         task = "" if context is None else f" in partition {context.partitionId()}"
         error.source = f"a value{task}" if given is None else str(given)
         if not self._permissive:
             raise error
-        return str(error)
 
 
 class _Reading(_Function):
-    """Converts binary values to arrays of structures.
+    """Converts binary values to arrays of structures."""
 
-    :cvar _decoded: the columns of what is decoded; terms are text.
-    """
-
+    #: The columns of what is decoded; terms are text.
     _decoded: ClassVar[pa.Schema]
     _table = READING
 
     def __init__(self, options: Mapping[str, str]) -> None:
         super().__init__(options)
-        fields = (statement_fields if self._format == "jelly" else operation_fields)(
-            self._settings["terms"]
-        )
-        self._column: str | None = self._settings["columnNameOfCorruptRecord"]
-        self._schema = with_errors(fields, self._column)
+        fields = statement_fields if self._format == "jelly" else operation_fields
+        self._schema = StructType(fields(self._settings))
         self.type = ArrayType(self._schema)
 
     @abstractmethod
@@ -249,11 +234,10 @@ class _Reading(_Function):
         if str(values.type) not in ("binary", "large_binary", "binary_view", "null"):
             raise OptionsError(f"{self.name} takes binary values (got {values.type})")
         # Of the values that are not returned yet: whether each is null, the rows at which they
-        # start, their batches, and errors by row.
+        # start, and their batches.
         nulls: list[bool] = []
         offsets = [0]
         batches: list[pa.RecordBatch] = []
-        errors: dict[int, str] = {}
         size = 0
         for row, value in enumerate(values):
             data = value.as_py()
@@ -262,25 +246,18 @@ class _Reading(_Function):
                 if data is not None:
                     found = self._value(data)
             except JellyError as error:
-                text = self._failed(error, row, sources)
-                if self._column is not None:
-                    errors[offsets[-1]] = text
-                    empty = [pa.nulls(1, field.type) for field in self._decoded]
-                    found = [pa.RecordBatch.from_arrays(empty, schema=self._decoded)]
+                self._failed(error, row, sources)
             nulls.append(found is None)
             batches += found or ()
             offsets.append(offsets[-1] + sum(batch.num_rows for batch in found or ()))
             size += sum(batch.get_total_buffer_size() for batch in found or ())
             if max(offsets[-1], len(nulls)) >= MAX_ROWS or size >= BYTES:
-                yield self._array(nulls, offsets, batches, errors)
-                nulls, offsets, batches, errors, size = [], [0], [], {}, 0
-        yield self._array(nulls, offsets, batches, errors)
+                yield self._array(nulls, offsets, batches)
+                nulls, offsets, batches, size = [], [0], [], 0
+        yield self._array(nulls, offsets, batches)
 
     def _value(self, data: bytes) -> list[pa.RecordBatch]:
-        """Return all batches of a value.
-
-        :raises LimitError: they take more bytes than a value may.
-        """
+        """Return all batches of a value."""
         found: list[pa.RecordBatch] = []
         size = 0
         chunks = _chunks(data)
@@ -294,19 +271,9 @@ class _Reading(_Function):
                     )
         return found
 
-    def _array(
-        self,
-        nulls: list[bool],
-        offsets: list[int],
-        batches: list[pa.RecordBatch],
-        errors: Mapping[int, str],
-    ) -> Any:
-        """Return values as an array."""
+    def _array(self, nulls: list[bool], offsets: list[int], batches: list[pa.RecordBatch]) -> Any:
         empty = pa.RecordBatch.from_pylist([], schema=self._decoded)
         found = pa.concat_batches(batches or [empty])
-        if self._column is not None:
-            texts = pa.array(map(errors.get, range(offsets[-1])), pa.string())
-            found = found.append_column(self._column.lower(), texts)
         elements = complete(found, "", arrow_schema(self._schema))
         return pa.ListArray.from_arrays(
             pa.array(offsets, pa.int32()),
@@ -317,11 +284,7 @@ class _Reading(_Function):
 
 
 def _chunks(value: bytes) -> Iterator[bytes]:
-    """Return the chunks of a value, decompressed; the compression is detected as in files.
-
-    :raises SourceError: the compressed data is corrupt.
-    :raises LimitError: it is larger than a value may be.
-    """
+    """Return the chunks of a value, decompressed; the compression is detected as in files."""
     size = 0
     with Input(value) as source:
         for chunk in source.chunks():
@@ -339,7 +302,6 @@ class FromJelly(_Reading):
 
     def __init__(self, options: Mapping[str, str], opening: bytes = b"") -> None:
         super().__init__(options)
-        #: A frame with the options of the streams.
         self._opening = opening
         if opening and self._settings["concatenated"]:
             raise OptionsError(
@@ -372,11 +334,9 @@ class FromJellyPatch(_Reading):
 
 
 class _Writing(_Function):
-    """Converts arrays of structures to binary values.
+    """Converts arrays of structures to binary values."""
 
-    :cvar _besides: required fields besides the terms, and optional ones.
-    """
-
+    #: Required fields besides the terms, and optional ones.
     _besides: ClassVar[tuple[tuple[str, ...], tuple[str, ...]]] = ((), ())
     _names = _WRITE
     _table = WRITING
@@ -416,10 +376,7 @@ class _Writing(_Function):
         yield pa.array(found, pa.binary())
 
     def _rows(self, values: Any) -> pa.RecordBatch:
-        """Return the elements of all arrays.
-
-        :raises OptionsError: they are not structures with the required fields.
-        """
+        """Return the elements of all arrays."""
         required, optional = self._besides
         if pa.types.is_list(values.type) and pa.types.is_null(values.type.value_type):
             # Spark's type of array().

@@ -140,11 +140,6 @@ def test_a_corrupt_value_fails_the_query(spark: SparkSession) -> None:
         frame.select(from_jelly("value", source=name)).collect()
     found = results(frame, from_jelly("value", options={"MODE": "permissive"}))
     assert [plain(rows) for rows in found] == [TRIPLES, None]
-    options = {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": "_error"}
-    first, [row] = results(frame, from_jelly("value", options=options, source=name))
-    assert [tuple(each) for each in first] == [(*each, None) for each in TRIPLES]
-    assert tuple(row)[:4] == (None,) * 4
-    assert row._error.startswith("weather/1: frame 0")
 
 
 # Without Spark
@@ -273,15 +268,6 @@ def test_corrupt_values() -> None:
         run(FromJelly({}), values)
     found = run(FromJelly({"Mode": "permissive"}), values)
     assert [listed(rows) for rows in found] == [TRIPLES, None, None, None]
-    options = {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": "Error"}
-    found = run(FromJelly(options), values, pa.array(range(4)))
-    first, *others, last = found
-    assert listed(first) == [(*row, None) for row in TRIPLES]
-    for number, [row] in enumerate(others, 1):
-        error = row.pop("Error")
-        assert error.startswith(f"{number}: ")
-        assert set(row.values()) == {None}
-    assert last is None
     patches = FromJellyPatch({"mode": "PERMISSIVE"})
     assert run(patches, binary(b"TX . A <urn:s>", b"\xff", b"")) == [None, None, []]
     with pytest.raises(JellyError, match="a value: "):
@@ -294,12 +280,11 @@ PACKERS = [gzip.compress, bz2.compress, zstandard.ZstdCompressor().compress]
 @pytest.mark.parametrize("pack", PACKERS)
 def test_compressed_values(pack: Callable[[bytes], bytes], monkeypatch: pytest.MonkeyPatch) -> None:
     good, log = value(TRIPLES), LOG.encode()
-    packed = binary(pack(good), good, pack(b""), pack(good)[:-5])
-    options = {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": "_error"}
-    first, second, empty, [broken] = run(FromJelly(options), packed)
+    first, second, empty = run(FromJelly({}), binary(pack(good), good, pack(b"")))
     assert first == second
     assert empty == []
-    assert "a value: the compressed data" in broken["_error"]
+    with pytest.raises(JellyError, match="a value: the compressed data"):
+        run(FromJelly({}), binary(pack(good)[:-5]))
     patches = FromJellyPatch({})
     [operations] = run(patches, binary(pack(log)))
     assert [operations] == run(patches, binary(log))
@@ -378,12 +363,7 @@ def test_arguments_are_checked() -> None:
         (from_jelly, {"path": "x"}, "from_jelly has no option 'path'"),
         (to_jelly, {"terms": "split"}, "to_jelly has no option 'terms'"),
         (to_jelly_patch, {"mode": "X"}, "option mode must be one of"),
-        (from_jelly_patch, {"columnNameOfCorruptRecord": "e"}, "requires mode PERMISSIVE"),
-        (
-            from_jelly_patch,
-            {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": "Subject"},
-            "there is already a column Subject",
-        ),
+        (from_jelly_patch, {"path": "x"}, "from_jelly_patch has no option 'path'"),
     ],
 )
 def test_options_are_checked_before_there_is_a_task(

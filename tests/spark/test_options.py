@@ -17,6 +17,7 @@ from jelly_plugins import BlankNode, Iri, Literal, Triple
 from jelly_plugins.codec.common.positions import POSITIONS
 from jelly_plugins.codec.text.ntriples import term_text
 from jelly_plugins.errors import JellyError, OptionsError, TermError
+from jelly_plugins.spark.datasource.columns import join_terms, split_terms
 from jelly_plugins.spark.datasource.options import (
     READING,
     WRITING,
@@ -29,36 +30,32 @@ from jelly_plugins.spark.datasource.sources import (
     JellyPatchDataSource,
     JellyStoreDataSource,
 )
-from jelly_plugins.spark.datasource.terms import join_terms, split_terms
 
 DOCS = Path(__file__).parents[2] / "docs" / "spark-options.md"
 
 
-#: For each option: the format, an invalid value, other options, and what the error has besides the
-#: name. Of texts that are valid whatever they are, there is none.
-INVALID: dict[str, tuple[str, str, dict[str, str], str]] = {
-    "terms": ("jelly", "x", {}, "must be one of"),
-    "subject": ("jelly", "a", {}, "must be a term of N-Triples"),
-    "predicate": ("jelly", "x", {}, "must be a term of N-Triples"),
-    "object": ("jelly-store", "<", {}, "must be a term of N-Triples"),
-    "graph": ("jelly", "x", {}, "must be a term of N-Triples"),
-    "blankNodes": ("jelly", "x", {}, "must be one of"),
-    "sourceColumns": ("jelly", "yes", {}, "must be 'true' or 'false'"),
-    "headers": ("jelly-patch", "yes", {}, "must be 'true' or 'false'"),
-    "mode": ("jelly", "DROPMALFORMED", {}, "must be one of"),
-    "columnNameOfCorruptRecord": ("jelly", "x", {}, "requires mode PERMISSIVE"),
-    "maxPartitionBytes": ("jelly", "0", {}, "must be a size"),
-    "maxFilesPerTrigger": ("jelly", "0", {}, "must be a whole number of at least 1"),
-    "concatenated": ("jelly", "x", {}, "must be 'true' or 'false'"),
-    "storageOptions": ("jelly", "[]", {}, "must be a JSON object"),
-    "versionAsOf": ("jelly-store", "", {}, "must be a whole number of at least 0"),
-    "compression": ("jelly", "x", {}, "must be one of"),
-    "restartEvery": ("jelly", "x", {}, "must be a size"),
-    "streamName": ("jelly", "\ud800", {}, "half of a surrogate pair"),
-    "quotedTriples": ("jelly-patch", "x", {}, "must be 'true' or 'false'"),
-    "maxNameTableSize": ("jelly-patch", "7", {}, "must be a whole number from 8 to 4096"),
-    "maxPrefixTableSize": ("jelly", "5000", {}, "must be a whole number from 0 to 4096"),
-    "maxDatatypeTableSize": ("jelly", "-1", {}, "must be a whole number from 0 to 256"),
+#: For each option: the format, an invalid value, and what the error has besides the name.
+INVALID = {
+    "terms": ("jelly", "x", "must be one of"),
+    "subject": ("jelly", "a", "must be a term of N-Triples"),
+    "predicate": ("jelly", "x", "must be a term of N-Triples"),
+    "object": ("jelly-store", "<", "must be a term of N-Triples"),
+    "graph": ("jelly", "x", "must be a term of N-Triples"),
+    "blankNodes": ("jelly", "x", "must be one of"),
+    "sourceColumns": ("jelly", "yes", "must be 'true' or 'false'"),
+    "headers": ("jelly-patch", "yes", "must be 'true' or 'false'"),
+    "mode": ("jelly", "DROPMALFORMED", "must be one of"),
+    "maxPartitionBytes": ("jelly", "0", "must be a size"),
+    "maxFilesPerTrigger": ("jelly", "0", "must be a whole number of at least 1"),
+    "concatenated": ("jelly", "x", "must be 'true' or 'false'"),
+    "storageOptions": ("jelly", "[]", "must be a JSON object"),
+    "versionAsOf": ("jelly-store", "", "must be a whole number of at least 0"),
+    "compression": ("jelly", "x", "must be one of"),
+    "restartEvery": ("jelly", "x", "must be a size"),
+    "quotedTriples": ("jelly-patch", "x", "must be 'true' or 'false'"),
+    "maxNameTableSize": ("jelly-patch", "7", "must be a whole number from 8 to 4096"),
+    "maxPrefixTableSize": ("jelly", "5000", "must be a whole number from 0 to 4096"),
+    "maxDatatypeTableSize": ("jelly", "-1", "must be a whole number from 0 to 256"),
 }
 SOURCES = (JellyDataSource, JellyPatchDataSource, JellyStoreDataSource)
 
@@ -81,8 +78,8 @@ def use(kind: str, options: dict[str, str], *, writes: bool) -> None:
 def test_an_error_names_the_option_as_it_was_written(tmp_path: Path) -> None:
     reading, writing = ({option.name for option in each} for each in (READING, WRITING))
     assert INVALID.keys() == reading | writing
-    for name, (kind, value, others, message) in INVALID.items():
-        given = {"path": str(tmp_path), name: value, **others}
+    for name, (kind, value, message) in INVALID.items():
+        given = {"path": str(tmp_path), name: value}
         with pytest.raises(JellyError) as caught:
             use(kind, given, writes=name not in reading)
         assert str(caught.value).startswith(f"option {name} ")

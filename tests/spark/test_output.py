@@ -13,7 +13,7 @@ from fsspec.implementations.local import LocalFileSystem
 
 from jelly_plugins.errors import SourceError
 from jelly_plugins.spark.datasource.files import Files
-from jelly_plugins.spark.datasource.output import Output, StreamOutput
+from jelly_plugins.spark.datasource.writing import Output, StreamOutput
 
 
 def write(output: Output, task: int, data: bytes = b"data") -> str:

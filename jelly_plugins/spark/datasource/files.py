@@ -19,17 +19,13 @@ import fsspec
 from fsspec.implementations.local import LocalFileSystem
 from fsspec.spec import AbstractFileSystem
 
-from ...errors import JellyError, OptionsError, SourceError
+from ...errors import JellyError, SourceError
 
 _DIGITS: Final = re.compile(r"([0-9]+)")
 _HIDDEN: Final = ("_", ".")
-_MAGIC: Final = frozenset("*?[{")
-#: Braces without others inside.
-_BRACES: Final = re.compile(r"\{([^{}]*)\}")
+_MAGIC: Final = frozenset("*?[")
 #: A path with a scheme, or a chain of them, such as ``simplecache::s3://bucket/folder``.
 _URL: Final = re.compile(r"(?:[A-Za-z][A-Za-z0-9+.-]*::)*[A-Za-z][A-Za-z0-9+.-]*://")
-#: A folder that is named like a column.
-_COLUMN: Final = re.compile(r"(?:^|/)([^/=]+=[^/]+)/")
 
 #: Keys under which file systems return the time of modification, in seconds or as a date.
 _MODIFIED: Final = ("mtime", "LastModified", "last_modified", "updated", "created")
@@ -37,15 +33,9 @@ _MODIFIED: Final = ("mtime", "LastModified", "last_modified", "updated", "create
 
 @dataclass(frozen=True, slots=True)
 class DataFile:
-    """An existing file.
-
-    :ivar path: for :meth:`Files.open`; a URL unless the file is local.
-    :ivar size: in bytes.
-    :ivar modified: seconds since 1970, or 0 if the file system does not provide it.
-    """
-
     path: str
     size: int
+    #: Seconds since 1970, or 0 if the file system does not provide it.
     modified: float = 0.0
 
 
@@ -63,8 +53,6 @@ class Files:
 
         As in Spark, a path without a scheme is local, with any characters, and ``%20`` in
         it and in ``file:`` is not an escape.
-
-        :raises SourceError: the file system does not exist, or cannot be reached.
         """
         if not _URL.match(path) or path.startswith("file:"):
             local = path.removeprefix("file:").removeprefix("//")
@@ -78,20 +66,15 @@ class Files:
         return system, name
 
     def list(self, paths: Iterable[str]) -> list[DataFile]:
-        """List all files of the given paths; those of a path that is given twice, twice.
-
-        Files are in the order of the paths, and for each path in the order of their names, each
-        once.
+        """List the files of each path, in the order of their names.
 
         :param paths: files, folders (including all subfolders), or patterns with ``*``, ``?``,
-            ``[...]``, ``{...}`` and ``**``.
-        :raises SourceError: a path or pattern has no files.
-        :raises OptionsError: a folder below a path is named like a column, ``name=value``.
+            ``[...]`` and ``**``.
         """
         found: list[DataFile] = []
         for path in paths:
             files = {file.path: file for file in self._expand(path)}
-            found += sorted(files.values(), key=_place)
+            found += sorted(files.values(), key=lambda file: (natural(file.path), file.path))
         return found
 
     def _expand(self, path: str) -> Iterator[DataFile]:
@@ -99,13 +82,8 @@ class Files:
         try:
             roots = [name]
             if _MAGIC.intersection(name) and not system.exists(name):
-                matches = {
-                    str(each)
-                    for pattern in _alternatives(name)
-                    # A pattern of Hadoop may negate a range with either character.
-                    for each in system.glob(pattern.replace("[^", "[!"))
-                }
-                roots = sorted(each for each in matches if not _hidden(_below(each, name)))
+                matches = map(str, system.glob(name))
+                roots = [each for each in matches if not _hidden(_below(each, name))]
             if not roots or not all(map(system.exists, roots)):
                 raise SourceError("there is no such file or folder", source=path)
             for root in roots:
@@ -113,16 +91,8 @@ class Files:
                     yield self._file(system, system.info(root))
                     continue
                 for each, info in system.find(root, detail=True).items():
-                    inside = _below(str(each), root)
-                    if _hidden(inside):
-                        continue
-                    if column := _COLUMN.search(inside):
-                        raise OptionsError(
-                            f"{path}: the folder {column[1]!r} looks like a column, which would be "
-                            "lost: name such folders in the path, as in folder/date=*, and take "
-                            "the value from the column source"
-                        )
-                    yield self._file(system, info)
+                    if not _hidden(_below(str(each), root)):
+                        yield self._file(system, info)
         except JellyError:
             raise
         except Exception as error:
@@ -135,10 +105,7 @@ class Files:
 
     @contextmanager
     def open(self, path: str) -> Iterator[BinaryIO]:
-        """Open a file for reading; it is seekable.
-
-        :raises SourceError: the file cannot be opened.
-        """
+        """Open a file for reading; it is seekable."""
         system, name = self.system(path)
         try:
             file: BinaryIO = system.open(name, "rb")
@@ -162,25 +129,6 @@ def natural(path: str) -> tuple[tuple[str | int, ...], ...]:
         tuple(int(part) if at % 2 else part for at, part in enumerate(_DIGITS.split(name)))
         for name in path.split("/")
     )
-
-
-def _place(file: DataFile) -> tuple[Any, str]:
-    return natural(file.path), file.path
-
-
-def _alternatives(pattern: str) -> list[str]:
-    """Expand a pattern with ``{a,b}`` to patterns without it.
-
-    >>> _alternatives("{x,{y,z}}.jelly")
-    ['x.jelly', 'y.jelly', 'x.jelly', 'z.jelly']
-    """
-    found = _BRACES.search(pattern)
-    if found is None:
-        return [pattern]
-    before, after = pattern[: found.start()], pattern[found.end() :]
-    return [
-        each for part in found[1].split(",") for each in _alternatives(f"{before}{part}{after}")
-    ]
 
 
 def _below(name: str, root: str) -> str:

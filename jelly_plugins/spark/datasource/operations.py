@@ -40,10 +40,9 @@ from ...io.sinks import compressed
 from ...patch.columns import PatchColumnReader
 from ...patch.writer import patch_writer
 from ..patch_rows import ABOUT, OperationRows
-from .formats import FileSplit, Format, complete
+from .columns import GRAPH, KIND, check_written, complete, joined
 from .options import Settings
-from .schema import GRAPH, KIND, check_written
-from .terms import joined
+from .reading import FileSplit, Format
 
 #: The kinds of operations by their code in the column ``kind``: of changes, and all.
 CHANGES: Final = {kind.code: kind for kind in (OperationKind.ADD, OperationKind.DELETE)}
@@ -61,9 +60,6 @@ _NAMED: Final = (
 
 
 class Operations(Format):
-    """The format ``jelly-patch``."""
-
-    name = "jelly-patch"
     suffix = ".jellyp"
 
     def read(
@@ -89,10 +85,7 @@ class Operations(Format):
 
 
 class OperationWriter:
-    """Writes one patch to an open file, see :meth:`.Format.writer`.
-
-    :param id: id of the patch.
-    """
+    """Writes one patch to an open file, see :meth:`.Format.writer`."""
 
     def __init__(self, file: BinaryIO, id: str, settings: Settings) -> None:  # noqa: A002
         self._stack = ExitStack()
@@ -121,20 +114,18 @@ class OperationWriter:
 
 
 def patch_options(settings: Settings) -> PatchOptions:
-    """Return the options of a stream of quads."""
     return PatchOptions(**settings.stream_options)
 
 
 def operations(
     batch: pa.RecordBatch, kinds: Mapping[str, OperationKind], before: int = 0
 ) -> Iterator[AnyOperation]:
-    """Convert rows to operations.
+    """Convert rows to operations. Errors have the row.
 
     :param batch: has the columns kind, subject, predicate and object, and optionally graph, name
         and value.
     :param kinds: the kinds that rows may have, by their code.
     :param before: number of the first row.
-    :raises JellyError: a row is not such an operation; has the row.
     """
     subjects, predicates, objects, graphs = terms = [_Terms(batch, name) for name in POSITIONS]
     kind_names, names, values = (_column(batch, name) for name in (KIND, "name", "value"))
@@ -162,11 +153,8 @@ def operations(
 def _named(
     kind: OperationKind, name: str | None, value: str | None, graph: Any
 ) -> Header | Namespace:
-    """Return what a header or the operation on a namespace has."""
-    if name is None:
-        raise StatementError(f"name is missing: a row of kind {kind.code} needs one")
-    if value is None and kind is not OperationKind.DELETE_NAMESPACE:
-        raise StatementError(f"value is missing: a row of kind {kind.code} needs one")
+    if name is None or (value is None and kind is not OperationKind.DELETE_NAMESPACE):
+        raise StatementError(f"name or value is missing in a row of kind {kind.code}")
     term: Any = None if value is None else _parser().term(value.encode(), OBJECT)
     return Header(name, term) if kind is OperationKind.HEADER else Namespace(name, term, graph)
 
@@ -221,12 +209,8 @@ def encode_log(batch: pa.RecordBatch, settings: Settings) -> bytes:
     """Encode rows as a log.
 
     A patch starts at a row with another value in the column ``patch``, or without that column in
-    ``id``. A patch without transactions becomes one transaction.
-
-    :param batch: see :func:`operations`, and optionally the other columns of
-        :class:`.PatchRow`. ``order`` and ``transaction`` are ignored: the order is that of the
-        rows.
-    :raises JellyError: a row is not a valid operation; has the row.
+    ``id``. A patch without transactions becomes one transaction. The columns ``order`` and
+    ``transaction`` are ignored: the order is that of the rows.
     """
     serializer = patch_writer(options=patch_options(settings))
     found = list(operations(batch, ALL))
@@ -260,10 +244,7 @@ def _starts(values: Sequence[Any]) -> list[int]:
 def _patch(
     rows: Sequence[AnyOperation], columns: Mapping[str, Sequence[str | None]]
 ) -> list[AnyOperation]:
-    """Return the operations of one patch, with its headers first.
-
-    :param columns: the values of the columns that are headers.
-    """
+    """Return the operations of one patch, with its headers first: those of columns, and of rows."""
     given = {value.chain_key for _, value in rows if type(value) is Header}
     headers: list[AnyOperation] = []
     for key, values in columns.items():

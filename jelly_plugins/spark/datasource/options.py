@@ -30,9 +30,10 @@ _IN_CATALOG: Final = (
     "instead of CREATE TABLE, use CREATE TEMPORARY VIEW name USING `format` OPTIONS (path '…')"
 )
 
-#: The values of ``mode``.
+#: The values of ``mode``, and the column for errors of the second.
 FAILFAST: Final = "FAILFAST"
 PERMISSIVE: Final = "PERMISSIVE"
+CORRUPT: Final = "_corrupt_record"
 #: The value of ``terms`` for structures of value, kind, datatype and language.
 SPLIT: Final = "split"
 
@@ -65,8 +66,6 @@ def _switch(value: str) -> bool:
 
 
 def _number(least: int = 1, most: int = _MOST) -> Callable[[str], int]:
-    """Return a parser of a whole number."""
-
     def parse(value: str) -> int:
         text = value.strip()
         if text.isascii() and text.isdigit() and least <= int(text) <= most:
@@ -87,14 +86,6 @@ def _size(least: int = 1) -> Callable[[str], int]:
         return int(found[1]) * _UNITS[found[2].lower()]
 
     return parse
-
-
-def _text(value: str) -> str:
-    try:
-        value.encode()
-    except UnicodeEncodeError:
-        raise ValueError("must not have half of a surrogate pair") from None
-    return value
 
 
 def _json_object(value: str) -> dict[str, Any]:
@@ -131,17 +122,11 @@ def _term(position: int, value: str) -> str:
 
 
 class Option(NamedTuple):
-    """An option.
-
-    :ivar formats: the formats that have it.
-    :ivar default: as text; None if the value is None without the option.
-    :ivar meaning: its description, in Markdown.
-    """
-
     name: str
     formats: tuple[str, ...]
     parse: Callable[[str], Any]
     default: str | None
+    #: In Markdown.
     meaning: str
 
 
@@ -170,14 +155,8 @@ READING: Final = (
         _choice(FAILFAST, PERMISSIVE),
         FAILFAST,
         "How to handle a corrupt file. `FAILFAST`: the query fails. `PERMISSIVE`: rows before the "
-        "error are kept. Applying patches requires `FAILFAST`.",
-    ),
-    Option(
-        "columnNameOfCorruptRecord",
-        FILES,
-        _text,
-        None,
-        "The column for the error, in mode `PERMISSIVE`; `_corrupt_record` by default.",
+        "error are kept, and a row has it in `_corrupt_record`. Applying patches requires "
+        "`FAILFAST`.",
     ),
     Option(
         "maxPartitionBytes",
@@ -261,12 +240,10 @@ WRITING: Final = (
         "Bytes between restart points, at which several tasks can read one file; 0 for none. "
         "Compressed files have none.",
     ),
-    Option("streamName", _JELLY, _text, "", "The name in the stream's options."),
 )
 
 
 def names_of(table: Iterable[Option], format_: str) -> list[str]:
-    """Return the names of a format's options."""
     return [option.name for option in table if format_ in option.formats]
 
 
@@ -275,12 +252,7 @@ class Settings(dict[str, Any]):
 
     @classmethod
     def of(cls, table: Iterable[Option], format_: str, given: Mapping[str, str]) -> Self:
-        """Parse the options of a format; others are ignored, see :func:`check_options`.
-
-        :param table: :data:`READING` or :data:`WRITING`.
-        :param given: case-insensitive.
-        :raises OptionsError: a value is invalid; names the option.
-        """
+        """Parse the options of a format; others are ignored, see :func:`check_options`."""
         found = cls()
         for option in table:
             if format_ not in option.formats:
@@ -290,16 +262,11 @@ class Settings(dict[str, Any]):
                 found[option.name] = None if value is None else option.parse(value)
             except ValueError as error:
                 raise OptionsError(f"option {option.name} {error} (got {value!r})") from error
-        if found.get("columnNameOfCorruptRecord") and found["mode"] != PERMISSIVE:
-            raise OptionsError("option columnNameOfCorruptRecord requires mode PERMISSIVE")
         return found
 
     @property
-    def corrupt_column(self) -> str | None:
-        """Name of the column for errors; None if errors are raised."""
-        if self.get("mode") != PERMISSIVE:
-            return None
-        return self["columnNameOfCorruptRecord"] or "_corrupt_record"
+    def is_permissive(self) -> bool:
+        return self.get("mode") == PERMISSIVE
 
     @property
     def conditions(self) -> dict[str, str]:
@@ -330,14 +297,11 @@ def check_options(
     use: str = "",
     besides: Sequence[str] = (),
 ) -> None:
-    """Check that options exist.
+    """Check that the given options exist.
 
-    :param given: their names, case-insensitive.
     :param names: names of the existing options.
-    :param what: what has the options, such as ``jelly``.
-    :param use: what they are for, such as `` for reading``.
+    :param what: what has the options, such as ``jelly``, and ``use`` what they are for.
     :param besides: other names, in lower case, that a caller may give but a user does not choose.
-    :raises OptionsError: an option does not exist; suggests a similar name.
     """
     known = {name.lower(): name for name in names}
     lower = [name.lower() for name in given]
@@ -354,10 +318,7 @@ def check_options(
 
 def given_paths(options: Mapping[str, str]) -> list[str]:
     """Return the paths of a ``load()`` or ``save()``: Spark passes one as ``path``, several as
-    JSON.
-
-    :raises SourceError: no path is given.
-    """
+    JSON."""
     several = options.get("paths")
     paths = [str(path) for path in json.loads(several)] if several else []
     if one := options.get("path"):
@@ -368,11 +329,7 @@ def given_paths(options: Mapping[str, str]) -> list[str]:
 
 
 def given_path(options: Mapping[str, str]) -> str:
-    """Return the path of a ``load()`` or ``save()`` that takes one.
-
-    :raises SourceError: no path is given.
-    :raises OptionsError: several are given.
-    """
+    """Return the path of a ``load()`` or ``save()`` that takes one."""
     paths = given_paths(options)
     if len(paths) > 1:
         raise OptionsError(f"give one path (got {', '.join(paths)})")

@@ -1,4 +1,4 @@
-"""The formats of files as sources of batches and of streams.
+"""The formats of files as sources of batches and of streams, and how files are divided over tasks.
 
 The readers do not implement ``pushFilters``: in PySpark 4.2 and 4.3, a DataFrame keeps the filters
 that were pushed into it once, and other queries over it lack rows. So conditions are options.
@@ -6,9 +6,11 @@ that were pushed into it once, and other queries over it lack rows. So condition
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any, BinaryIO, Final
 
 import pyarrow as pa
 from pyspark.sql.datasource import DataSourceReader, DataSourceStreamReader, InputPartition
@@ -21,11 +23,87 @@ from pyspark.sql.streaming.datasource import (
 from pyspark.sql.types import StructType
 
 from ...errors import JellyError
+from .columns import arrow_schema
 from .files import DataFile, Files
-from .formats import FileSplit, Format, pack
-from .options import Settings
+from .options import CORRUPT, Settings
 from .progress import INITIAL, Offset, Progress
-from .schema import arrow_schema
+
+#: Cost of opening a file, in bytes read.
+_OPENING_BYTES: Final = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class FileSplit:
+    """A file, or a range of one.
+
+    :ivar start: offset of the first frame (of its delimiter).
+    :ivar stop: offset after the last frame; None for the end of the file.
+    :ivar first_frame: number of the frame at ``start``.
+    """
+
+    path: str
+    start: int = 0
+    stop: int | None = None
+    first_frame: int = 0
+
+
+class Format(ABC):
+    """A format of files.
+
+    :cvar suffix: suffix of file names, before that of the compression.
+    """
+
+    suffix: str
+
+    def split(self, file: DataFile, files: Files, target: int) -> Iterable[tuple[FileSplit, int]]:  # noqa: ARG002
+        """Divide a file into splits of about ``target`` bytes; return them with their sizes."""
+        return [(FileSplit(file.path), file.size)]
+
+    @abstractmethod
+    def read(
+        self, file: BinaryIO, split: FileSplit, settings: Settings, schema: pa.Schema
+    ) -> Iterator[pa.RecordBatch]:
+        """Read the requested columns of a split. Those before an error are returned first.
+
+        :param file: open at its start.
+        """
+
+    @abstractmethod
+    def check(self, schema: StructType, settings: Settings) -> None:
+        """Check columns and settings before any task writes."""
+
+    def divide(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Divide batches so that each has the columns of its file: where the columns change, a new
+        file starts."""
+        return batches
+
+    @abstractmethod
+    def writer(self, file: BinaryIO, name: str, schema: pa.Schema, settings: Settings) -> Any:
+        """Return a writer to an open file, which stays open. It has the methods ``add(batch)``,
+        whose errors have the row, and ``finish()``, and the attribute ``rows``.
+
+        :param name: the same for each attempt of a task, and different for all other files.
+        :param schema: the columns, named in lower case.
+        """
+
+
+def pack(splits: Iterable[tuple[FileSplit, int]], target: int) -> list[list[FileSplit]]:
+    """Group splits, given with their sizes, into partitions of about ``target`` bytes, in order.
+
+    >>> small, large = FileSplit("small"), FileSplit("large")
+    >>> [len(splits) for splits in pack([(small, 1), (small, 1), (large, 9 << 20)], 8 << 20)]
+    [2, 1]
+    """
+    partitions: list[list[FileSplit]] = []
+    remaining = 0
+    for split, size in splits:
+        cost = size + _OPENING_BYTES
+        if not partitions or cost > remaining:
+            partitions.append([])
+            remaining = target
+        partitions[-1].append(split)
+        remaining -= cost
+    return partitions
 
 
 @dataclass
@@ -36,11 +114,7 @@ class FilePartition(InputPartition):
 
 
 class _Reader:
-    """What both readers of files have in common.
-
-    :param paths: files, folders or patterns.
-    :param schema: schema of the rows.
-    """
+    """What both readers of files have in common."""
 
     def __init__(
         self,
@@ -66,25 +140,18 @@ class _Reader:
         return [FilePartition(each) for each in pack(splits, target)] or [FilePartition(())]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        """Read a partition; Spark calls this in a task.
-
-        The batches of a corrupt file before the error are returned first.
-
-        :raises JellyError: a file cannot be opened; or it is corrupt, in mode FAILFAST.
-        """
+        """Read a partition; Spark calls this in a task."""
         assert isinstance(partition, FilePartition)
         schema = arrow_schema(self._schema)
-        column = self._settings.corrupt_column
         for split in partition.splits:
             with self._files.open(split.path) as file:
                 try:
                     yield from self._format.read(file, split, self._settings, schema)
                 except JellyError as error:
                     error.locate(source=split.path)
-                    if column is None:
+                    if not self._settings.is_permissive:
                         raise
-                    known = {"source": error.source, "frame": error.frame}
-                    known[column.lower()] = str(error)
+                    known = {"source": error.source, "frame": error.frame, CORRUPT: str(error)}
                     values = [
                         pa.array([known.get(field.name.lower())], field.type) for field in schema
                     ]

@@ -8,7 +8,7 @@ that call a single method; slow imports are therefore inside the methods that ne
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pyspark.sql.datasource import (
     DataSource,
@@ -21,7 +21,9 @@ from pyspark.sql.types import LongType, StringType, StructField, StructType
 
 from ...errors import OptionsError
 from .. import _requirement  # noqa: F401  (first: its error names the extra to install)
+from .columns import check_requested, operation_fields, statement_fields
 from .options import (
+    CORRUPT,
     OF_SPARK,
     READING,
     WRITING,
@@ -31,18 +33,21 @@ from .options import (
     given_paths,
     names_of,
 )
-from .schema import check_requested, operation_fields, statement_fields, with_errors
 
 if TYPE_CHECKING:
-    from .formats import Format
+    from .reading import Format
 
 
 class _Source(DataSource):
     """A source whose options determine its columns."""
 
     @abstractmethod
+    def _fields(self, settings: Settings) -> list[StructField]:
+        """Return all columns, given the options for reading, but for that of errors."""
+
     def _columns(self, settings: Settings) -> StructType:
-        """Return all columns, given the options for reading."""
+        errors = [StructField(CORRUPT, StringType())] if settings.is_permissive else []
+        return StructType([*self._fields(settings), *errors])
 
     def schema(self) -> StructType:
         # Spark also asks for the schema of a source that is written to.
@@ -56,7 +61,7 @@ class _Source(DataSource):
         names = names_of(READING, self.name())
         check_options(self.options, names, self.name(), " for reading", OF_SPARK)
         settings = Settings.of(READING, self.name(), self.options)
-        check_requested(schema, self._columns(settings), settings.corrupt_column)
+        check_requested(schema, self._columns(settings))
         return settings
 
 
@@ -64,8 +69,7 @@ class _FolderSource(_Source):
     """Files of a format."""
 
     @abstractmethod
-    def _format(self) -> Format:
-        """Return the files' format."""
+    def _format(self) -> Format: ...
 
     def reader(self, schema: StructType) -> DataSourceReader:
         from .reading import FolderReader
@@ -114,11 +118,11 @@ class JellyDataSource(_FolderSource):
 
         return Statements()
 
-    def _columns(self, settings: Settings) -> StructType:
-        fields = statement_fields(settings["terms"])
+    def _fields(self, settings: Settings) -> list[StructField]:
+        fields = statement_fields(settings)
         if settings["sourceColumns"]:
             fields += [StructField("source", StringType()), StructField("frame", LongType())]
-        return with_errors(fields, settings.corrupt_column)
+        return fields
 
 
 class JellyPatchDataSource(_FolderSource):
@@ -136,9 +140,8 @@ class JellyPatchDataSource(_FolderSource):
 
         return Operations()
 
-    def _columns(self, settings: Settings) -> StructType:
-        fields = [StructField("source", StringType()), *operation_fields(settings["terms"])]
-        return with_errors(fields, settings.corrupt_column)
+    def _fields(self, settings: Settings) -> list[StructField]:
+        return [StructField("source", StringType()), *operation_fields(settings)]
 
 
 class JellyStoreDataSource(_Source):
@@ -148,28 +151,10 @@ class JellyStoreDataSource(_Source):
     def name(cls) -> str:
         return "jelly-store"
 
-    def _columns(self, settings: Settings) -> StructType:
-        return StructType(statement_fields(settings["terms"]))
+    def _fields(self, settings: Settings) -> list[StructField]:
+        return statement_fields(settings)
 
     def reader(self, schema: StructType) -> DataSourceReader:
         from .store_reading import VersionReader
 
         return VersionReader(given_path(self.options), self._to_read(schema), schema)
-
-    def streamReader(self, schema: StructType) -> Any:  # noqa: ARG002, N802
-        raise OptionsError(
-            "a sharded store cannot be read as a stream: read the log of patches that was applied "
-            "to it, with the format jelly-patch"
-        )
-
-    def writer(self, schema: StructType, overwrite: bool) -> Any:  # noqa: ARG002
-        raise OptionsError(
-            "the format jelly-store cannot be written, because Spark does not shuffle the rows for "
-            "it: call jelly_plugins.spark.write_shards(frame, root)"
-        )
-
-    def streamWriter(self, schema: StructType, overwrite: bool) -> Any:  # noqa: ARG002, N802
-        raise OptionsError(
-            "the format jelly-store cannot be written as a stream: use foreachBatch, for patches "
-            "with jelly_plugins.spark.batch_sink, and for statements with write_shards"
-        )

@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, suppress
+from math import ceil
 from typing import BinaryIO, Final
 
 import pyarrow as pa
@@ -19,21 +21,24 @@ from pyspark.sql.types import StructType
 
 from ...arrow import QUADS, columns, record_batch
 from ...codec import (
+    ColumnDecoder,
     ColumnEncoder,
     Columns,
-    LogicalType,
+    FrameSplitter,
     PhysicalType,
     StreamOptions,
     delimit,
 )
 from ...codec.common.positions import POSITIONS
-from ...io.sinks import compressed
-from .decoding import cut, decode
+from ...codec.rdf.decoder import opens_with_options
+from ...errors import JellyError
+from ...io.sinks import compressed, compression_of
+from ...io.sources import Input
+from ...io.streams import RestartPoint, find_restarts
+from .columns import GRAPH, check_written, complete, joined
 from .files import DataFile, Files
-from .formats import FileSplit, Format, complete
 from .options import Settings
-from .schema import GRAPH, check_written
-from .terms import joined
+from .reading import FileSplit, Format
 
 #: Literals and IRIs, which may contain any text, and the start of a blank node.
 _PARTS: Final = re.compile(r'"(?:[^"\\]|\\.)*"|<[^<>]*>|_:', re.DOTALL)
@@ -42,9 +47,6 @@ _DIGITS: Final = 16
 
 
 class Statements(Format):
-    """The format ``jelly``."""
-
-    name = "jelly"
     suffix = ".jelly"
 
     def split(self, file: DataFile, files: Files, target: int) -> Iterator[tuple[FileSplit, int]]:
@@ -58,12 +60,17 @@ class Statements(Format):
         wanted = {name.lower() for name in schema.names}
         names = [name for name in POSITIONS if name in wanted or name in conditions]
         fields = pa.schema([QUADS.field(name) for name in names])
-        for found in decode(file, split, concatenated=settings["concatenated"]):
+        frames = _frames(file, split)
+        concatenated = settings["concatenated"]
+        for found in decode_frames(frames, split.first_frame, concatenated=concatenated):
             batch = record_batch(found, fields)
             arrays = batch.columns if relabel is None else map(relabel, batch.columns)
             by_name = dict(zip(names, arrays, strict=True))
             if "frame" in wanted and settings["sourceColumns"]:
-                by_name["frame"] = _frames(found)
+                numbers = (
+                    pa.repeat(pa.scalar(frame, pa.int64()), rows) for frame, rows in found.frames
+                )
+                by_name["frame"] = pa.concat_arrays(numbers)
             # Without columns, the rows are counted.
             batch = pa.RecordBatch.from_pydict(by_name or {"": pa.nulls(found.rows)})
             for name, term in conditions.items():
@@ -100,10 +107,7 @@ class Statements(Format):
 
 
 class StreamWriter:
-    """Writes one stream to an open file, see :meth:`.Format.writer`.
-
-    :param schema: schema of the batches: subject, predicate, object, and graph for quads.
-    """
+    """Writes one stream to an open file, see :meth:`.Format.writer`."""
 
     def __init__(self, file: BinaryIO, schema: pa.Schema, settings: Settings) -> None:
         self._stack = ExitStack()
@@ -129,22 +133,12 @@ class StreamWriter:
 
 
 def _stream_options(settings: Settings, graphs: bool) -> StreamOptions:
-    """Return the options of a flat stream.
-
-    :param graphs: whether it is a stream of quads.
-    """
-    return StreamOptions(
-        physical_type=PhysicalType.QUADS if graphs else PhysicalType.TRIPLES,
-        logical_type=LogicalType.FLAT_QUADS if graphs else LogicalType.FLAT_TRIPLES,
-        stream_name=settings.get("streamName", ""),
-        **settings.stream_options,
-    )
+    kind = PhysicalType.QUADS if graphs else PhysicalType.TRIPLES
+    return StreamOptions.flat(kind, **settings.stream_options)
 
 
 def relabelling(path: str) -> Callable[[pa.Array], pa.Array]:
     """Return a function that gives the blank nodes in a column labels that no other file has.
-
-    :param path: path of the file.
 
     >>> relabel = relabelling("a.jelly")
     >>> relabel(pa.array(["_:b", '"_:b"', None])).to_pylist()
@@ -168,7 +162,78 @@ def relabelling(path: str) -> Callable[[pa.Array], pa.Array]:
     return relabel
 
 
-def _frames(found: Columns) -> pa.Array:
-    """Return the frame number of each row."""
-    numbers = [pa.repeat(pa.scalar(frame, pa.int64()), rows) for frame, rows in found.frames]
-    return pa.concat_arrays(numbers)
+# Splits and frames
+
+
+def decode_frames(
+    frames: Iterable[bytes], first_frame: int = 0, *, opening: bytes = b"", concatenated: bool
+) -> Iterator[Columns]:
+    """Decode frames. The rows of frames before a corrupt one are returned first.
+
+    :param opening: a frame with the options of the stream, if the frames do not include them; it is
+        not counted.
+    :param concatenated: whether options at the start of a frame start a new stream.
+    """
+    decoder = ColumnDecoder(first_frame=first_frame - bool(opening))
+    try:
+        if opening:
+            yield from decoder.decode(opening)
+        for at, frame in enumerate(frames):
+            if concatenated and at and opens_with_options(frame):
+                yield from decoder.finish()
+                decoder = ColumnDecoder(first_frame=decoder.next_frame)
+            yield from decoder.decode(frame)
+        yield from decoder.finish()
+    except JellyError:
+        yield from decoder.flush()
+        raise
+
+
+def cut(file: DataFile, files: Files, target: int) -> Iterator[tuple[FileSplit, int]]:
+    """Divide a file into splits of about ``target`` bytes, and return them with their sizes.
+
+    Splits start at restart points. A compressed file, or one without restart points, is one split.
+    """
+    count = ceil(file.size / target)
+    if count < 2 or compression_of(file.path) is not None:
+        yield FileSplit(file.path), file.size
+        return
+    starts = [RestartPoint(0, 0)]
+    # Errors in the file are reported by the task that reads it.
+    with suppress(JellyError), files.open(file.path) as opened:
+        # Splits have about equal sizes, so that tasks take about equally long.
+        due = 1
+        for point in find_restarts(opened):
+            if point.offset * count >= due * file.size:
+                starts.append(point)
+                due = point.offset * count // file.size + 1
+    for start, after in zip(starts, [*starts[1:], None], strict=True):
+        stop = None if after is None else after.offset
+        size = (file.size if stop is None else stop) - start.offset
+        yield FileSplit(file.path, start.offset, stop, start.frame), size
+
+
+def _frames(file: BinaryIO, split: FileSplit) -> Iterator[bytes]:
+    """Read the frames of a split."""
+    splitter = FrameSplitter()
+    left = sys.maxsize if split.stop is None else split.stop - split.start
+    if split.start:
+        file.seek(split.start)
+        splitter.delimited = True
+    number = split.first_frame
+    try:
+        with Input(file) as opened:
+            for data in opened.chunks():
+                for frame in splitter.feed(data[:left]):
+                    yield frame
+                    number += 1
+                left -= len(data)
+                if left <= 0:
+                    break
+        for frame in splitter.finish():
+            yield frame
+            number += 1
+    except JellyError as error:
+        # The splitter counts frames from the start of the split.
+        error.source, error.frame = split.path, number
+        raise

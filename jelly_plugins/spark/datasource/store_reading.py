@@ -12,9 +12,8 @@ from pyspark.sql.types import StructType
 from ..shards.root import RootError, Shard, find, shard_of
 from ..shards.storage import storage_at
 from ..shards.store import pattern_of, reading, scan
-from .formats import complete
+from .columns import arrow_schema, complete
 from .options import Settings
-from .schema import arrow_schema
 
 
 @dataclass
@@ -25,10 +24,8 @@ class ShardPartition(InputPartition):
 
 
 class VersionReader(DataSourceReader):
-    """Reads the quads of a version, which is determined when the partitions are.
-
-    Does not implement ``pushFilters``, see :class:`.FolderReader`.
-    """
+    """Reads the quads of a version, which is determined when the partitions are. Does not implement
+    ``pushFilters``, see :mod:`.reading`."""
 
     def __init__(self, root: str, settings: Settings, schema: StructType) -> None:
         self._storage = storage_at(root, settings["storageOptions"] or None)

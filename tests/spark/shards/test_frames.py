@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.functions import concat_ws, explode, lit
+from pyspark.sql.functions import col, concat_ws, explode, lit, when
 
 from jelly_plugins import JellyError, OptionsError
 from jelly_plugins.patch import Patch, write_patches
@@ -123,14 +123,14 @@ def test_batches_of_messages(spark: SparkSession, tmp_path: Path) -> None:
 
 
 def test_messages_that_are_rejected(spark: SparkSession, tmp_path: Path) -> None:
-    options = {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": "error"}
-    for offset, value, text in (
-        (0, b"TX . A <urn:s> <urn:p> <urn:o> .", "t/0/0: a row reports corrupt data"),
-        (1, b"TX . D <urn:s> <urn:p> <urn:o> . TC .", "t/0/1: two logs have the same name"),
+    frame = messages(spark, [(0, 1, b"TX . D <urn:s> <urn:p> <urn:o> . TC .")])
+    corrupt = when(col("kind") != "D", col("kind"))
+    for rejected, text in (
+        (frame.withColumn("kind", corrupt), "t/0/1: a row reports corrupt data"),
+        (frame.union(frame), "t/0/1: two logs have the same name"),
     ):
-        rows = [(0, offset, value), (0, 1, b"TX . TC .")]
         with pytest.raises(JellyError, match=text):
-            apply_patches(spark, messages(spark, rows, **options), tmp_path / "root")
+            apply_patches(spark, rejected, tmp_path / "root")
         assert not (tmp_path / "root").exists()
 
 

@@ -1,7 +1,8 @@
-"""Convert columns of terms between text of N-Triples and structures.
+"""The columns of the formats: as schemas, and their terms as text of N-Triples or as structures.
 
-Works on whole columns in Arrow; on single terms only if characters are escaped. Does not validate
-text: the encoder does.
+Every column is nullable: a row for an error has only the error. Names are case-insensitive, as in
+Spark. Terms are converted by whole columns in Arrow, and one by one only if characters are escaped.
+Text is not validated: the encoder does that.
 """
 
 from __future__ import annotations
@@ -11,10 +12,133 @@ from typing import Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
+from pyspark.sql.pandas.types import to_arrow_schema
+from pyspark.sql.types import DataType, LongType, NullType, StringType, StructField, StructType
 
 from ...codec import BlankNode, Iri, Literal
+from ...codec.common.positions import POSITIONS
 from ...codec.text.ntriples import term_text
-from ...errors import TermError
+from ...errors import OptionsError, TermError
+from ..patch_rows import NUMBERS, PatchRow
+from .options import CORRUPT, SPLIT, Settings
+
+GRAPH: Final = "graph"
+#: The column with the kind of operation.
+KIND: Final = "kind"
+
+#: The fields of a split term.
+TERM: Final = StructType(
+    [StructField(name, StringType()) for name in ("value", "kind", "datatype", "language")]
+)
+
+# Schemas
+
+
+def statement_fields(settings: Settings) -> list[StructField]:
+    return [StructField(name, _term(settings)) for name in POSITIONS]
+
+
+def operation_fields(settings: Settings) -> list[StructField]:
+    fields = []
+    for name in PatchRow._fields:
+        kind: DataType = LongType() if name in NUMBERS else StringType()
+        fields.append(StructField(name, _term(settings) if name in POSITIONS else kind))
+    return fields
+
+
+def _term(settings: Settings) -> DataType:
+    return TERM if settings["terms"] == SPLIT else StringType()
+
+
+def check_requested(given: StructType, available: StructType) -> None:
+    """Check the schema that a user gives for reading: any of the columns, in any order, and that
+    for errors, without which errors would be rows of nulls."""
+    there = {field.name.lower(): field.dataType.simpleString() for field in available}
+    for field in given:
+        kind = field.dataType.simpleString()
+        if there.get(field.name.lower()) != kind or not field.nullable:
+            null = "" if field.nullable else " NOT NULL"
+            raise OptionsError(
+                f"column {field.name}:{kind}{null} is not available: with these options, the "
+                f"columns are {available.simpleString()}, all nullable"
+            )
+    if CORRUPT in there and CORRUPT not in map(str.lower, given.names):
+        raise OptionsError(f"mode PERMISSIVE needs the column {CORRUPT}: add it to the schema")
+
+
+def check_written(
+    schema: StructType, besides: tuple[str, ...] = (), optional: tuple[str, ...] = ()
+) -> None:
+    """Check that columns represent statements or operations.
+
+    :param besides: required columns of text, besides terms.
+    :param optional: optional columns of any type.
+    """
+    names = {name.lower() for name in schema.names}
+    if len(names) < len(schema.names):
+        raise OptionsError(f"two columns have the same name: {', '.join(schema.names)}")
+    missing = {*besides, *POSITIONS} - {GRAPH} - names
+    other = names - {*besides, *optional, *POSITIONS}
+    if missing or other:
+        raise OptionsError(
+            f"the columns must be {', '.join((*besides, *POSITIONS[:3]))} and, for graphs, graph: "
+            + ", ".join(
+                [f"{name} is missing" for name in sorted(missing)]
+                + [f"{name} is not one of them" for name in sorted(other)]
+            )
+        )
+    for each in schema:
+        kind, name = each.dataType, each.name.lower()
+        if name in optional or isinstance(kind, StringType | NullType):
+            continue
+        split = isinstance(kind, StructType) and {*map(str.lower, kind.names)} == {*TERM.names}
+        if not split or name in besides:
+            raise OptionsError(
+                f"column {each.name} must be text or a structure of value, kind, datatype and "
+                f"language (got {kind.simpleString()})"
+            )
+
+
+def arrow_schema(schema: StructType) -> pa.Schema:
+    """Return a schema as Spark expects it of its record batches."""
+    return to_arrow_schema(schema, timezone="UTC")
+
+
+# Batches
+
+
+def complete(found: pa.RecordBatch, path: str, schema: pa.Schema) -> pa.RecordBatch:
+    """Return a batch with the columns of ``schema``, made of the columns that were read.
+
+    :param found: columns whose names are in lower case; terms are text.
+    :param path: the value of the column ``source``.
+    """
+    columns = []
+    for field in schema:
+        name = field.name.lower()
+        if name in found.schema.names:
+            column = found[name]
+            if pa.types.is_struct(field.type):
+                column = split_terms(column.cast(pa.string()), field.type)
+            columns.append(column if column.type == field.type else column.cast(field.type))
+        elif name == "source":
+            columns.append(pa.repeat(pa.scalar(path, pa.string()), found.num_rows))
+        else:
+            columns.append(pa.nulls(found.num_rows, field.type))
+    return pa.RecordBatch.from_arrays(columns, schema=schema)
+
+
+def plain(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """Return a batch with the names of columns in lower case, and VOID columns as text."""
+    columns = [
+        column.cast(pa.string()) if pa.types.is_null(column.type) else column
+        for column in batch.columns
+    ]
+    names = [name.lower() for name in batch.schema.names]
+    return pa.RecordBatch.from_arrays(columns, names=names)
+
+
+# Terms
 
 #: Kinds of terms, as the column ``kind`` has them. A triple's value is its text.
 IRI: Final = "iri"
@@ -36,15 +160,9 @@ _LEX_SPECIAL: Final = r'[\x00-\x1f"\\\x7f]'
 
 
 def split_terms(column: pa.Array, struct: pa.StructType) -> pa.Array:
-    r"""Split terms into structures.
+    """Split terms, of text of N-Triples, into structures; null stays null.
 
-    :param column: text of N-Triples; null stays null.
-    :param struct: its fields are value, kind, datatype and language. Every literal has a datatype;
-        one with a language has ``rdf:langString``.
-
-    >>> fields = [(name, pa.string()) for name in ("value", "kind", "datatype", "language")]
-    >>> split_terms(pa.array(['"a\\nb"@en', None]), pa.struct(fields))[0].as_py()["value"]
-    'a\nb'
+    Every literal has a datatype; one with a language has ``rdf:langString``.
     """
     encoded = column.dictionary_encode()
     parts = _split(encoded.dictionary.cast(pa.string()))
@@ -97,14 +215,7 @@ def joined(column: pa.Array) -> pa.Array:
 
 
 def join_terms(column: pa.StructArray) -> pa.Array:
-    """Join structures into terms, as text of N-Triples.
-
-    :raises TermError: a kind is invalid, or a term has no value.
-
-    >>> term = {"value": "urn:s", "kind": "iri", "datatype": None, "language": None}
-    >>> join_terms(pa.array([term]))[0].as_py()
-    '<urn:s>'
-    """
+    """Join structures into terms, as text of N-Triples."""
     names = [field.name.lower() for field in column.type]
     value, kind, datatype, language = (
         # A null structure gets null fields.
