@@ -10,8 +10,7 @@ from pyspark.sql.datasource import DataSourceReader, InputPartition
 from pyspark.sql.types import StructType
 
 from ..shards.root import RootError, Shard, find, shard_of
-from ..shards.storage import storage_at
-from ..shards.store import pattern_of, reading, scan
+from ..shards.store import pattern_of, reading, scan, storage_at
 from .columns import arrow_schema, complete
 from .options import Settings
 

@@ -36,8 +36,7 @@ from .root import (
     Version,
     shard_of,
 )
-from .store import ShardedStore
-from .upkeep import Vacuumed, restore, vacuum, verify
+from .store import ShardedStore, Vacuumed, restore, vacuum, verify
 
 __all__ = [
     "Applied",

@@ -23,6 +23,7 @@ from .root import (
     CommitConflictError,
     Shard,
     ShardBy,
+    Storage,
     Version,
     begin,
     check_layout,
@@ -30,7 +31,7 @@ from .root import (
     newest,
     whole_number,
 )
-from .storage import AnyRoot, Storage, storage_at
+from .store import AnyRoot, storage_at
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -322,7 +323,6 @@ def _commit(
 
     :param layout: that version, with the shards to change.
     :param batches: the last batches after it.
-    :raises CommitConflictError: another writer has committed first.
     """
     numbered = batches != before.batches
     logs, start = resolve(changes.patches, before.logs, check_prev=check_prev, forget=numbered)
@@ -377,10 +377,7 @@ def _commit(
 def _is_done(
     version: Version, application: str | None, batch: int | None, query: str | None
 ) -> bool:
-    """Return whether a batch was applied before.
-
-    :raises CheckpointError: earlier batches are of another streaming query.
-    """
+    """Return whether a batch was applied before."""
     done = None if application is None else version.batches.get(application)
     if done is None or batch is None:
         return False

@@ -80,11 +80,8 @@ _T = TypeVar("_T")
 class Bucket:
     """A folder in a bucket, with the methods of a :class:`.Folder`.
 
-    :param url: its URL.
     :param options: settings and credentials; and those of the cache, ``cache_dir`` and
         ``cache_bytes``.
-    :raises RootError: the URL is not valid; the error does not show it.
-    :raises OptionsError: a setting is not valid.
     """
 
     def __init__(self, url: str, options: Mapping[str, Any]) -> None:
@@ -206,7 +203,6 @@ class Bucket:
         self._add(file, path)
 
     def _known(self, file: File) -> Path:
-        """Return where the cache has a file, if it does."""
         return self._cache / f"{file.checksum}-{file.size}"
 
     def _add(self, file: File, path: Path) -> None:
@@ -277,7 +273,6 @@ def _connect(url: str, options: Mapping[str, Any]) -> ObjectStore:
 
     :param options: settings, with the names of object_store and deltalake: with the vendor's prefix
         or without it, in any case. Missing ones come from the environment.
-    :raises OptionsError: a setting is unknown or invalid; the error does not show its value.
     """
     if url.startswith("memory:"):
         return _memories.setdefault(url, MemoryStore())

@@ -30,10 +30,9 @@ from ...oxigraph.rows import RowFactory
 from ...patch.columns import PatchColumnReader
 from ...reserved import reject_graph
 from ..patch_rows import ABOUT, ROWS, OperationRows
-from .root import Log, Version, shard_of
+from .root import Log, Storage, Version, shard_of
 from .shard import OPERATIONS, Changed
 from .shard import change as change_shard
-from .storage import Storage
 
 #: Maximum number of logs whose positions a version has.
 MAX_LOGS: Final = 10_000
@@ -63,7 +62,6 @@ class Bound(NamedTuple):
 
     @classmethod
     def of(cls, row: Mapping[str, Any]) -> Bound:
-        """Return the operation of a row, see :class:`.PatchRow`."""
         graph = row["graph"] or ""
         reject_graph(graph, what="a namespace")
         return cls(graph, row["name"], row["value"][1:-1] if row["kind"] == BINDS else None)
@@ -76,8 +74,6 @@ class PatchRows(NamedTuple):
     """A patch of a log.
 
     :ivar place: where it is, for the caller.
-    :ivar id: its id, in the syntax of N-Triples; None without one.
-    :ivar prev: id of the patch that it follows; None without one.
     :ivar rows: number of its rows, without headers and its end, and without an open transaction.
     """
 
@@ -99,14 +95,9 @@ def resolve(
     All patches of a call are one log, in their order. What is after the last patch that was applied
     is new; that patch too, if it has grown. A patch without an id is always new.
 
-    :param patches: the patches, in order.
     :param logs: the store's positions in logs.
-    :param check_prev: whether each patch must follow the one that its ``prev`` names.
     :param forget: whether the oldest positions may be dropped if there are too many.
     :return: the positions once the log is applied, and the number of patches that are not new.
-    :raises ChainError: a patch does not follow the one before it, or the log does not follow what
-        was applied.
-    :raises LimitError: there are too many logs.
     """
     lasts = {log.last: log for log in logs}
     at = max((at for at, patch in enumerate(patches) if patch.id in lasts), default=None)
@@ -148,10 +139,7 @@ def resolve(
 
 
 def _check_new(opening: PatchRows, logs: Sequence[Log], check_prev: bool) -> None:
-    """Check that a log, which has no patch that was the last one applied, may begin here.
-
-    :raises ChainError: it is part of a known log, or follows an unknown patch.
-    """
+    """Check that a log, which has no patch that was the last one applied, may begin here."""
     heads = [log.last for log in logs if log.first == opening.id]
     if not heads and (opening.prev is None or not check_prev):
         return
@@ -173,7 +161,6 @@ def _check_new(opening: PatchRows, logs: Sequence[Log], check_prev: bool) -> Non
 class Changes:
     """Changes to a store.
 
-    :ivar patches: the patches, in order.
     :ivar change: makes the new stores of the shards that change. Its arguments are the storage, a
         version with the shards to change, and the number of the first patch to apply. Returns the
         shards, and the operations on namespaces in order.
@@ -193,11 +180,9 @@ def local_changes(
 ) -> Iterator[Changes]:
     """Read a log on this machine.
 
-    :param sources: the files of the log, in order.
     :param layout: a version with the number of shards, and the term that determines the shard.
     :param whole: whether the log must be complete; otherwise, an incomplete transaction at its end
         does not count.
-    :raises JellyError: the log cannot be read, or has data that Oxigraph cannot store.
     """
     rows = OperationRows(about=True)
     with TemporaryDirectory(prefix="jelly-") as folder:
@@ -219,10 +204,7 @@ def local_changes(
 def _read(
     source: Source, rows: OperationRows, limits: Limits, partial: bool
 ) -> Iterator[pa.RecordBatch]:
-    """Read a file of the log.
-
-    :param partial: whether it may end inside a transaction.
-    """
+    """Read a file of the log, which may end inside a transaction if ``partial``."""
     with PatchColumnReader(
         source, notation=Notation.RDF_1_2, validator=RowFactory(), limits=limits, batch_bytes=_BATCH
     ) as batches:
@@ -312,8 +294,7 @@ def _operations(
     """Return the operations of a shard that count.
 
     :param parts: number of a batch in the file, and the rows in it.
-    :param counting: the transactions that count.
-    :param start: number of the first patch that counts.
+    :param counting: the transactions that count; ``start``: the first patch that does.
     """
     with pa.memory_map(str(path)) as file:
         opened = pa.ipc.open_file(file)

@@ -37,9 +37,8 @@ from .changes import (
     PatchRows,
     operations_of,
 )
-from .root import Shard, Version
+from .root import Shard, Storage, Version
 from .shard import Changed, canonical_terms, change
-from .storage import Storage
 
 #: The columns of an operation in its log.
 _IN_LOG: Final = tuple(ROWS.names)
@@ -74,11 +73,7 @@ def net_changes(frame: DataFrame) -> DataFrame:
 
 def rows_of(frame: DataFrame, number: int = 0) -> DataFrame:
     """Return the rows of ``spark.read.format("jelly-patch")`` with the column ``place``, which
-    gives the order of the files.
-
-    :param number: number of the DataFrame among others.
-    :raises OptionsError: a column is missing, or its terms are split.
-    """
+    gives the order of the files; ``number`` is that of the DataFrame among others."""
     missing = {"source", *_IN_LOG} - set(frame.columns)
     if missing or frame.schema["subject"].dataType != StringType():
         raise OptionsError(
@@ -117,10 +112,8 @@ def _committed(rows: DataFrame) -> DataFrame:
 
 
 def _net(rows: DataFrame, layout: Version | None = None) -> DataFrame:
-    """Return the last operation on each quad, in Oxigraph's form.
-
-    :param layout: adds the column ``shard``, for a version with this layout.
-    """
+    """Return the last operation on each quad, in Oxigraph's form; with a layout, also the column
+    ``shard``."""
     changes = rows.where(sf.col("kind").isin(*CHANGES))
     changes = _canonical(changes.select("place", "order", "kind", *POSITIONS))
     keys = list(POSITIONS)
@@ -133,15 +126,11 @@ def _net(rows: DataFrame, layout: Version | None = None) -> DataFrame:
 
 
 def _canonical(rows: DataFrame) -> DataFrame:
-    """Return rows with their terms in Oxigraph's form."""
     return rows.mapInArrow(_canonical_batches, rows.schema)
 
 
 def _canonical_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Bring the terms of rows to Oxigraph's form.
-
-    :raises JellyError: a term is not valid; names its file and row.
-    """
+    """Bring the terms of rows to Oxigraph's form. Errors name the file and row."""
     for batch in batches:
         for at, name in enumerate(POSITIONS):
             try:
@@ -159,7 +148,6 @@ def _canonical_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordB
 
 
 def _with_shard(rows: DataFrame, layout: Version) -> DataFrame:
-    """Return rows with the column ``shard``."""
     key = sf.coalesce(sf.col(layout.shard_by), sf.lit(""))
     number = sf.pmod(sf.xxhash64(key), sf.lit(len(layout.shards)))
     return rows.withColumn("shard", number.cast("int"))
@@ -170,13 +158,8 @@ def _with_shard(rows: DataFrame, layout: Version) -> DataFrame:
 
 @contextmanager
 def frame_changes(rows: DataFrame) -> Iterator[Changes]:
-    """Read the patches of rows.
-
-    Reading rejects files that end inside a transaction.
-
-    :param rows: see :func:`rows_of`.
-    :raises JellyError: the rows cannot be read, or are not those of whole patches.
-    """
+    """Read the patches of rows, see :func:`rows_of`. Reading rejects files that end inside a
+    transaction."""
     # Read once, for all jobs.
     rows = rows.persist(StorageLevel.MEMORY_AND_DISK)
     try:
@@ -242,11 +225,7 @@ def _bound(rows: DataFrame) -> list[Bound]:
 
 
 def statement_changes(frame: DataFrame) -> Changes:
-    """Return the statements of a DataFrame, as one patch that adds them.
-
-    :param frame: see :func:`.write_shards`.
-    :raises OptionsError: a column is missing or has another type.
-    """
+    """Return the statements of a DataFrame, as one patch that adds them."""
     types = dict(frame.dtypes)
     for name in POSITIONS[:3]:
         if name not in types:

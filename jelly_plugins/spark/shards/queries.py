@@ -37,11 +37,8 @@ class QueryError(JellyError):
 
 
 class Scope(NamedTuple):
-    """The shards to query.
-
-    :ivar variables: names of the query's variables, in order.
-    :ivar key: the key whose shard to query, in the syntax of N-Triples; None for all shards.
-    """
+    """The names of a query's variables, and the key whose shard to query, in the syntax of
+    N-Triples; None for all shards."""
 
     variables: list[str]
     key: str | None
@@ -49,8 +46,6 @@ class Scope(NamedTuple):
 
 def scope_of(query: str, shard_by: ShardBy) -> Scope:
     """Return the shards that can answer a query independently.
-
-    :raises QueryError: they cannot; the message has the reason.
 
     >>> scope_of("SELECT * { ?s <urn:p> ?o ; <urn:q> ?x }", "subject")
     Scope(variables=['o', 's', 'x'], key=None)
@@ -128,7 +123,6 @@ def _keys(part: Any, graph: Any, shard_by: ShardBy) -> Iterator[Any]:
     """Return the keys of the triple patterns in a part of a query, of which there is at least one.
 
     :param graph: the graph of the part; the empty string for the default graph.
-    :raises QueryError: it is not supported.
     """
     from rdflib.term import Identifier
 

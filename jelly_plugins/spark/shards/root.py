@@ -1,4 +1,5 @@
-"""The versions of a sharded store, and the folder that has them. No Spark, no Oxigraph.
+"""The versions of a sharded store, and the folder that has them; for a bucket see :mod:`.bucket`.
+No Spark, no Oxigraph.
 
 A version is one file, which names the store of each shard and everything else that belongs to the
 content. It is created if it does not exist yet, and never changed: that single step is the commit.
@@ -10,13 +11,16 @@ from __future__ import annotations
 
 import json
 import operator
+import os
 import re
+import shutil
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, get_args
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias, get_args
 from uuid import uuid4
 
 import xxhash
@@ -24,7 +28,7 @@ import xxhash
 from ...errors import JellyError, LimitError
 
 if TYPE_CHECKING:
-    from .storage import Storage
+    from .bucket import Bucket
 
 #: The layout that this module reads and writes.
 FORMAT: Final = 1
@@ -170,14 +174,11 @@ class Version:
                 yield shard.store
 
 
-# Versions
+# Reading and committing versions
 
 
 def find(storage: Storage, number: int | None = None) -> Version:
-    """Return a version, by default the newest.
-
-    :raises RootError: it does not exist, or its file is damaged.
-    """
+    """Return a version, by default the newest."""
     found = newest(storage) if number is None else _read(storage, number)
     if found is not None:
         return found
@@ -202,10 +203,7 @@ def newest(storage: Storage) -> Version | None:
 
 
 def every(storage: Storage) -> list[Version]:
-    """Return all versions, the newest first.
-
-    :raises RootError: a file is damaged.
-    """
+    """Return all versions, the newest first."""
     found = (_read(storage, number) for number in reversed(storage.versions()))
     return [version for version in found if version is not None]
 
@@ -264,17 +262,10 @@ def _shard(fields: dict[str, Any]) -> Shard:
     return Shard(store, whole_number("quads", fields["quads"]), files)
 
 
-def begin(
-    storage: Storage, shards: int | None, shard_by: ShardBy | None, *, create: bool = True
-) -> Version:
-    """Return the version to change: the newest one, or that of an empty store.
-
-    :param shards: number of shards of a new store; an existing one must have it. None for any.
-    :param shard_by: likewise.
-    :param create: whether a store without versions may be created.
-    :raises RootError: the store has another layout; or it does not exist, without ``create``.
-    """
-    found = newest(storage) if create else find(storage)
+def begin(storage: Storage, shards: int | None, shard_by: ShardBy | None) -> Version:
+    """Return the version to change: the newest one, which must have the layout that is given, or
+    that of an empty store."""
+    found = newest(storage)
     if found is None:
         shard_by = shard_by or "subject"
         return Version(shards=(Shard(),) * (shards or DEFAULT_SHARDS), shard_by=shard_by)
@@ -290,14 +281,10 @@ def begin(
 
 
 def commit(storage: Storage, before: Version, version: Version) -> Version:
-    """Create the version after another one. Its stores are complete.
+    """Create the version after another one, with the content of ``version``, whose stores are
+    complete. Return it with its number, the time and an id of its own.
 
-    :param before: the version that was the newest one.
-    :param version: the content.
-    :return: the version, with its number, the time and an id of its own.
     :raises CommitConflictError: another writer has created this version; nothing was changed.
-    :raises LimitError: its file would be too large to be read.
-    :raises RootError: the storage cannot be written.
     """
     now = datetime.now(UTC).isoformat(timespec="milliseconds")
     number = before.number + 1
@@ -330,10 +317,7 @@ def commit(storage: Storage, before: Version, version: Version) -> Version:
 
 
 def check_layout(shards: Any, shard_by: Any) -> None:
-    """Check the layout that a caller gives; None is valid for both.
-
-    :raises TypeError, ValueError: it is not valid.
-    """
+    """Check the layout that a caller gives; None is valid for both."""
     if shards is not None and not 1 <= whole_number("shards", shards) <= MAX_SHARDS:
         raise ValueError(f"shards must be from 1 to {MAX_SHARDS} (got {shards})")
     if shard_by is not None and shard_by not in get_args(ShardBy):
@@ -341,11 +325,7 @@ def check_layout(shards: Any, shard_by: Any) -> None:
 
 
 def whole_number(name: str, value: Any) -> int:
-    """Return a setting that is a whole number, of Python or NumPy, and not negative.
-
-    :raises TypeError: it has another type, such as ``bool``.
-    :raises ValueError: it is negative, or does not fit 64 bits.
-    """
+    """Check a setting that is a whole number, of Python or NumPy, not negative, of 64 bits."""
     if isinstance(value, bool) or not hasattr(value, "__index__"):
         raise TypeError(f"{name} must be a whole number (got {value!r})")
     if not 0 <= operator.index(value) < _SIGN:
@@ -357,7 +337,6 @@ def whole_number(name: str, value: Any) -> int:
 
 
 def version_file(number: int) -> str:
-    """Return the name of a version's file, relative to the root."""
     return f"{VERSIONS}/{number:012d}.json"
 
 
@@ -373,14 +352,154 @@ def numbers_of(names: Iterable[str]) -> list[int]:
 
 @contextmanager
 def unreadable(what: str, source: str) -> Iterator[None]:
-    """Convert exceptions that Oxigraph raises for a damaged store to a :class:`RootError`.
-
-    :param what: what failed.
-    :param source: the root.
-    """
+    """Convert exceptions that Oxigraph raises for a damaged store to a :class:`RootError`."""
     try:
         yield
     except JellyError:
         raise
     except (OSError, RuntimeError, ValueError) as error:
         raise RootError(f"{what}: {error}", source=source) from error
+
+
+# Where a store is
+
+
+class Folder:
+    """A folder of a file system with hard links, which each process reaches by the same path.
+
+    It keeps files of versions, which are created only if they do not exist, and stores of shards,
+    which never change. A :class:`.Bucket` has the same methods. Both can be sent to other
+    processes.
+    """
+
+    def __init__(self, root: Path) -> None:
+        self.root: Final = root
+        self.name = str(root)
+
+    def versions(self) -> list[int]:
+        """Return the numbers of all versions, in order."""
+        try:
+            with self._errors("its versions cannot be listed", FileNotFoundError):
+                return numbers_of(f"{VERSIONS}/{name}" for name in os.listdir(self.root / VERSIONS))
+        except FileNotFoundError:
+            return []
+
+    def read(self, number: int) -> bytes:
+        """Return the file of a version.
+
+        :raises FileNotFoundError: it does not exist.
+        """
+        with (
+            self._errors(f"version {number} cannot be read", FileNotFoundError),
+            (self.root / version_file(number)).open("rb") as file,
+        ):
+            return file.read(MAX_BYTES + 1)
+
+    def create(self, number: int, data: bytes) -> None:
+        """Create the file of a version, durably.
+
+        :raises FileExistsError: it exists, with other content.
+        """
+        path = self.root / version_file(number)
+        temporary = path.parent / f".{uuid4().hex}"
+        with self._errors(f"version {number} cannot be written", FileExistsError):
+            try:
+                path.parent.mkdir(parents=True, exist_ok=True)
+                temporary.write_bytes(data)
+                _sync(temporary)
+                os.link(temporary, path)
+            except FileExistsError:
+                # Over NFS, a request that is sent again reports that the first one was done.
+                if temporary.stat().st_nlink == 1:
+                    raise
+            finally:
+                temporary.unlink(missing_ok=True)
+            for folder in (path.parent, self.root, self.root.parent):
+                _sync(folder)
+
+    @contextmanager
+    def open(self, shard: Shard) -> Iterator[Path | None]:
+        """Return the folder of a shard's store, to read; None if the shard is empty."""
+        self.check((shard,), "is missing")
+        yield None if shard.store is None else self.root / shard.store
+
+    @contextmanager
+    def making(self, number: int) -> Iterator[Path]:
+        """Return the folder for a new store of a shard, which does not exist yet.
+
+        What is there in the end, and was not kept, is removed.
+        """
+        folder = self.root / f"shard={number}" / f".{uuid4().hex}"
+        try:
+            folder.parent.mkdir(parents=True, exist_ok=True)
+            yield folder
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+
+    def keep(self, folder: Path, number: int, base: Shard, opened: Path | None) -> Shard:  # noqa: ARG002
+        """Bring a finished store to the root, durably, and return its shard without the number of
+        quads.
+
+        :param folder: the folder, from :meth:`making`.
+        :param base: the shard that it was copied from, and ``opened`` its folder.
+        """
+        for path in folder.iterdir():
+            # What is linked was written for an earlier version.
+            if path.stat().st_nlink == 1:
+                _sync(path)
+        _sync(folder)
+        final = folder.with_name(folder.name.removeprefix("."))
+        folder.rename(final)
+        _sync(final.parent)
+        return Shard(f"shard={number}/{final.name}")
+
+    def check(self, shards: Iterable[Shard], problem: str) -> None:
+        """Check that the stores of shards are in the root.
+
+        :param problem: what an error says of one that is not.
+        """
+        for shard in shards:
+            if shard.store is not None and not (self.root / shard.store).is_dir():
+                raise RootError(f"{shard.store} {problem}", source=self.name)
+
+    def stored(self) -> Mapping[str, float]:
+        """Return the seconds since stores, or their objects, and unfinished files of versions were
+        written, by name."""
+        found = {}
+        now = time.time()
+        for path in (*self.root.glob("shard=*/*"), *self.root.glob(f"{VERSIONS}/.*")):
+            try:
+                found[path.relative_to(self.root).as_posix()] = now - path.stat().st_mtime
+            except FileNotFoundError:
+                continue
+        return found
+
+    def remove(self, names: Iterable[str]) -> None:
+        """Remove files of versions, and names from :meth:`stored`; missing ones are ignored."""
+        with self._errors("it cannot be removed"):
+            for path in map(self.root.joinpath, names):
+                if path.is_dir():
+                    shutil.rmtree(path, ignore_errors=True)
+                else:
+                    path.unlink(missing_ok=True)
+
+    @contextmanager
+    def _errors(self, what: str, *passed: type[OSError]) -> Iterator[None]:
+        """Convert the exceptions of the file system, except those of some types."""
+        try:
+            yield
+        except passed:
+            raise
+        except OSError as error:
+            raise RootError(f"{what}: {error}", source=self.name) from error
+
+
+Storage: TypeAlias = "Folder | Bucket"
+
+
+def _sync(path: Path) -> None:
+    number = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(number)
+    finally:
+        os.close(number)

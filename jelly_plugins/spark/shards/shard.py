@@ -28,12 +28,11 @@ from ...codec.common.positions import GRAPH, OBJECT, POSITIONS, SUBJECT
 from ...codec.text.columns import EMPTY_GRAPH
 from ...codec.text.lines import shorten
 from ...codec.text.ntriples import Dialect
-from ...errors import JellyError, TermError, TextError
+from ...errors import JellyError, LimitError, TermError, TextError
 from ...oxigraph.canonical import KNOWN_DATATYPE, SURE_TERMS, SURE_TYPED
-from ...oxigraph.rows import TERMS, RowFactory
+from ...oxigraph.rows import RowFactory
 from ...reserved import reject_graph
-from .root import RootError, Shard, unreadable
-from .storage import Storage
+from .root import RootError, Shard, Storage, unreadable
 
 #: Operations on statements: their terms, and whether they are added.
 OPERATIONS: Final = QUADS.append(pa.field("add", pa.bool_()))
@@ -46,8 +45,6 @@ _USELESS: Final = ("LOG", "LOCK", "OPTIONS")
 _SMALL: Final = 1000
 #: Characters of a term above which its form is not cached: the cache would take gigabytes.
 _CACHED: Final = 1000
-#: Characters of a line above which it is not parsed as a line: Oxigraph's parser takes 16 MiB.
-_LONG_LINE: Final = 1 << 22
 
 _PARSER: Final = LineParser(Dialect.RDF_STAR, False, False, DEFAULT_LIMITS, quads=True)
 _ROWS: Final = RowFactory()
@@ -71,12 +68,10 @@ class Changed(NamedTuple):
 def change(
     storage: Storage, number: int, base: Shard, batches: Iterable[pa.RecordBatch]
 ) -> Changed:
-    """Apply operations to a copy of a shard.
+    """Apply operations to a copy of the shard ``base``.
 
-    :param base: the shard.
     :param batches: the operations, with the schema :data:`OPERATIONS`; at least one. If several are
         on one quad, the last one counts.
-    :raises JellyError: Oxigraph rejects a statement, or the root cannot be read or written.
     """
     added = deleted = 0
     try:
@@ -168,26 +163,16 @@ def _lines(statements: pa.RecordBatch) -> pa.Array:
 
 def quads_of(statements: pa.RecordBatch) -> Iterator[Quad]:
     """Return the quads of statements, in any order."""
-    lines = _lines(statements)
-    is_long = pc.greater(pc.binary_length(lines), _LONG_LINE)
-    short = "".join(lines.filter(pc.invert(is_long)).to_pylist())
-    yield from parse(short.encode(), RdfFormat.N_QUADS, lenient=True)
-    for row in statements.filter(is_long).to_pylist():
-        terms: Any = [
-            convert(_PARSER.term(row[name].encode(), position), TERMS)
-            for position, name in enumerate(POSITIONS)
-            if row[name] is not None
-        ]
-        yield Quad(*terms)
+    lines = "".join(_lines(statements).to_pylist())
+    try:
+        yield from parse(lines.encode(), RdfFormat.N_QUADS, lenient=True)
+    except MemoryError as error:
+        raise LimitError("a statement takes more than 16 MiB as a line of N-Quads") from error
 
 
 def canonical_terms(column: pa.Array, position: int) -> pa.Array:
-    """Return terms of one position in Oxigraph's form, each distinct text checked once.
-
-    :param column: text of N-Triples; a graph may be null.
-    :param position: the position, as in :mod:`jelly_plugins.codec.common.positions`.
-    :raises JellyError: a text is not a term that Oxigraph allows in the position; has the row.
-    """
+    """Return terms of one position in Oxigraph's form, each distinct text checked once. Errors have
+    the row."""
     encoded = pc.dictionary_encode(column.cast(pa.string()), null_encoding="encode")
     texts = encoded.dictionary
     sure = pc.match_substring_regex(texts, SURE_TERMS[position])

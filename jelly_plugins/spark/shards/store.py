@@ -1,4 +1,5 @@
-"""Read a version of a sharded store: its quads, and answers to queries. No Spark.
+"""Read a version of a sharded store: its quads, and answers to queries; and restore versions,
+remove what is no longer needed, and check stores. No Spark.
 
 Shards are opened in this process, read-only, when they are first used, and stay open as long as the
 object exists.
@@ -6,9 +7,15 @@ object exists.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager
-from typing import Any, Final
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, Final, TypeAlias
+from urllib.parse import unquote
 from weakref import finalize
 
 import pyarrow as pa
@@ -19,15 +26,29 @@ from ...arrow import QUADS
 from ...codec import DEFAULT_LIMITS, Limits, LogicalType, PhysicalType, StreamOptions
 from ...codec.common.conversion import convert
 from ...codec.common.positions import POSITIONS
-from ...errors import TermError
+from ...errors import JellyError, OptionsError, TermError
 from ...io.sinks import Destination
+from ...notebook import Shown
 from ...oxigraph.dumping import lines_of, write_quads
 from ...oxigraph.rows import TERMS, describe_text, graph_text, text_of
 from ...oxigraph.terms import GraphName, describe_directed
 from ...sparql import ResultsFormat, write_results
 from .queries import Scope, scope_of
-from .root import Shard, Version, every, find, shard_of, unreadable, whole_number
-from .storage import AnyRoot, Storage, storage_at
+from .root import (
+    CommitConflictError,
+    Folder,
+    RootError,
+    Shard,
+    Storage,
+    Version,
+    commit,
+    every,
+    find,
+    shard_of,
+    unreadable,
+    version_file,
+    whole_number,
+)
 
 _QUADS: Final = StreamOptions(
     physical_type=PhysicalType.QUADS, logical_type=LogicalType.FLAT_QUADS, rdf_star=True
@@ -38,14 +59,39 @@ _LINE: Final = (
     r"^(?P<subject>\S+) (?P<predicate>\S+) (?P<object>.+?)"
     r'(?: (?P<graph><[^<>"\s]*>|_:[^\s"]+))? \.$'
 )
+#: Default number of versions that a vacuum keeps, and for how long it keeps others.
+DEFAULT_KEEP: Final = 10
+DEFAULT_GRACE: Final = timedelta(days=1)
+#: A root, as callers give it: a path, a ``file:`` URL, or the URL of a folder in a bucket.
+AnyRoot: TypeAlias = str | os.PathLike[str]
+
+
+def storage_at(root: AnyRoot | Storage, options: Mapping[str, Any] | None = None) -> Storage:
+    """Return the storage of a root.
+
+    :param options: settings of a bucket.
+    """
+    if not isinstance(root, str | os.PathLike):
+        if not hasattr(root, "versions"):
+            raise TypeError(f"root must be a path or a URL (got {root!r})")
+        return root
+    text = os.fspath(root)
+    if "://" in text and not text.startswith("file:"):
+        from .bucket import Bucket
+
+        return Bucket(text, options or {})
+    if options:
+        raise OptionsError("storage_options are for buckets, and the root is a folder", source=text)
+    if text.startswith("file:"):
+        text = unquote(text.removeprefix("file:").removeprefix("//"))
+    if not text:
+        raise RootError("the root must not be empty")
+    return Folder(Path(text).absolute())
 
 
 @contextmanager
 def reading(storage: Storage, shard: Shard) -> Iterator[Store]:
-    """Open the store of a shard that is not empty.
-
-    :raises RootError: it is missing or damaged, also while it is read.
-    """
+    """Open the store of a shard that is not empty."""
     with storage.open(shard) as folder, unreadable(f"{shard.store} cannot be read", storage.name):
         yield Store.read_only(str(folder))
 
@@ -228,11 +274,8 @@ def _close(stores: dict[int, Store], opened: ExitStack) -> None:
 
 
 def pattern_of(conditions: Mapping[str, str]) -> tuple[Any, ...]:
-    """Return the arguments of ``Store.quads_for_pattern`` for conditions.
-
-    :param conditions: text of the term by name of the position; empty for the default graph.
-    :raises TermError: no quad of a store has such a term there.
-    """
+    """Return the arguments of ``Store.quads_for_pattern`` for conditions: text of the term by name
+    of the position; empty for the default graph."""
     pattern = [
         convert(conditions[name], TERMS, describe_text) if name in conditions else None
         for name in POSITIONS
@@ -249,8 +292,6 @@ def scan(store: Store, pattern: tuple[Any, ...]) -> Iterator[pa.RecordBatch]:
     :data:`jelly_plugins.arrow.QUADS`, in constant memory.
 
     Oxigraph writes each term as the format ``jelly`` does, so that its lines are only divided.
-
-    :raises OSError, RuntimeError: the store cannot be read.
     """
     for text in lines_of(store.quads_for_pattern(*pattern), RdfFormat.N_QUADS):
         # Not splitlines(), which also divides at other characters.
@@ -258,3 +299,125 @@ def scan(store: Store, pattern: tuple[Any, ...]) -> Iterator[pa.RecordBatch]:
         columns = [pc.struct_field(found, name) for name in POSITIONS]
         columns[3] = pc.if_else(pc.equal(columns[3], ""), None, columns[3])
         yield pa.RecordBatch.from_arrays(columns, schema=QUADS)
+
+
+# Upkeep
+
+
+@dataclass(frozen=True, slots=True)
+class Vacuumed(Shown):
+    """What a vacuum has removed.
+
+    :ivar versions: numbers of the versions.
+    :ivar stores: names of stores, or of objects in a bucket, relative to the root.
+    """
+
+    versions: tuple[int, ...]
+    stores: tuple[str, ...]
+
+
+def restore(
+    root: AnyRoot, version: int, *, storage_options: Mapping[str, Any] | None = None
+) -> Version:
+    """Create a version with the quads, namespaces and positions in logs of an earlier one.
+
+    No store is copied. A log that is given again is applied from its position in that version. The
+    numbers of batches stay those of the newest version, so that a streaming query continues.
+
+    :param root: see :class:`.ShardedStore`, and for ``storage_options``.
+    :param version: number of the version.
+    :return: the new version.
+    :raises RootError: the version does not exist, or was vacuumed.
+    :raises CommitConflictError: another writer has committed first; nothing was changed.
+    """
+    storage = storage_at(root, storage_options)
+    number = whole_number("version", version)
+    # In this order: a vacuum that removes the old version makes a newer one than this.
+    now = find(storage)
+    old = find(storage, number)
+    return commit(storage, now, replace(old, batches=now.batches, restored=number))
+
+
+def vacuum(
+    root: AnyRoot,
+    *,
+    keep: int = DEFAULT_KEEP,
+    grace: timedelta = DEFAULT_GRACE,
+    dry_run: bool = False,
+    storage_options: Mapping[str, Any] | None = None,
+) -> Vacuumed:
+    """Remove old versions, stores that only these need, and remains of failed attempts.
+
+    Before it removes stores, this creates a version with the content of the newest one: attempts
+    that have begun before can then no longer commit what is removed, and start again.
+
+    :param root: see :class:`.ShardedStore`, and for ``storage_options``.
+    :param keep: number of versions to keep, the newest ones; at least 1.
+    :param grace: nothing is removed that was written, or was the newest version, within this time.
+        It must be longer than any reader keeps a version open.
+    :param dry_run: remove nothing, and return what would be removed.
+    :return: what was removed.
+    :raises TypeError, ValueError: a setting has an invalid type, or is out of range.
+    """
+    if whole_number("keep", keep) < 1:
+        raise ValueError(f"keep must be at least 1 (got {keep})")
+    if not isinstance(grace, timedelta):
+        raise TypeError(f"grace must be a timedelta, such as timedelta(hours=24) (got {grace!r})")
+    if grace < timedelta():
+        raise ValueError(f"grace must not be negative (got {grace})")
+    storage = storage_at(root, storage_options)
+    stored = storage.stored()
+    versions = every(storage)
+    if not versions:
+        raise RootError("there is no sharded store here", source=storage.name)
+    seconds = grace.total_seconds()
+    # A version was the newest one until the next one was committed.
+    old = [
+        version.number for newer, version in pairwise(versions[keep - 1 :]) if newer.age >= seconds
+    ]
+
+    def unneeded(versions: list[Version]) -> list[str]:
+        kept = (each for each in versions if each.number not in old)
+        needed = {name for each in kept for name in each.stored()}
+        return [name for name, age in stored.items() if name not in needed and age >= seconds]
+
+    found = unneeded(versions)
+    if dry_run:
+        return Vacuumed(tuple(sorted(old)), tuple(sorted(found)))
+    storage.remove(map(version_file, old))
+    if found:
+        # After this, no attempt or restore that has begun before can commit: the version of
+        # another writer serves as well. What was committed in the meantime is needed.
+        with suppress(CommitConflictError):
+            newest = find(storage)
+            commit(storage, newest, newest)
+        found = unneeded(every(storage))
+        storage.remove(found)
+    return Vacuumed(tuple(sorted(old)), tuple(sorted(found)))
+
+
+def verify(
+    root: AnyRoot, version: int | None = None, *, storage_options: Mapping[str, Any] | None = None
+) -> list[str]:
+    """Open each store of a version, read it, and compare its number of quads with the version's.
+
+    :param root: see :class:`.ShardedStore`, and for the other parameters.
+    :return: a message for each problem; empty if there are none.
+    :raises RootError: the version does not exist, or its file is damaged.
+    """
+    storage = storage_at(root, storage_options)
+    problems = []
+    for number, shard in enumerate(find(storage, version).shards):
+        if shard.store is None:
+            continue
+        try:
+            with reading(storage, shard) as store:
+                quads = sum(1 for _ in store)
+        except JellyError as error:
+            problems.append(f"shard {number}: {error.message}")
+            continue
+        if quads != shard.quads:
+            problems.append(
+                f"shard {number}: {shard.store} has {quads} quads, and the version {shard.quads}"
+            )
+    return problems

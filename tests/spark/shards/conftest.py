@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from jelly_plugins.spark.shards import storage
+from jelly_plugins.spark.shards import root
 
 
 @pytest.fixture(autouse=True)
 def _no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(storage, "_sync", lambda _: None)
+    monkeypatch.setattr(root, "_sync", lambda _: None)

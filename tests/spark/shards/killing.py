@@ -20,7 +20,8 @@ from typing import Any
 
 import pandas  # noqa: F401  (pyarrow imports it, which takes longer than the work)
 
-from jelly_plugins.spark.shards import ShardedStore, apply_patches, shard, storage, vacuum
+from jelly_plugins.spark.shards import ShardedStore, apply_patches, shard, vacuum
+from jelly_plugins.spark.shards import root as root_module
 
 from .logs import assert_same
 from .model import Patch, quads_after, random_log, text_of
@@ -52,7 +53,7 @@ def watch(last: int) -> None:
     for owner, name in (
         (shard, "copy"),
         (shard, "write"),
-        (storage, "_sync"),
+        (root_module, "_sync"),
         (os, "link"),
         (shutil, "rmtree"),
         (Path, "mkdir"),

@@ -13,17 +13,13 @@ import pyarrow as pa
 import pytest
 
 from jelly_plugins import (
-    DEFAULT_GRAPH,
     ChainError,
-    Iri,
     JellyError,
     LimitError,
     Literal,
-    Quad,
     TermError,
     TruncatedError,
 )
-from jelly_plugins.arrow import QUADS
 from jelly_plugins.codec.common.positions import OBJECT, POSITIONS
 from jelly_plugins.codec.text.ntriples import term_text
 from jelly_plugins.patch import BEGIN, COMMIT, Patch, add, delete_namespace, write_patches
@@ -38,7 +34,7 @@ from jelly_plugins.spark.shards import (
 )
 from jelly_plugins.spark.shards.changes import PatchRows, resolve
 from jelly_plugins.spark.shards.root import Log
-from jelly_plugins.spark.shards.shard import canonical_terms, quads_of
+from jelly_plugins.spark.shards.shard import canonical_terms
 
 from ...codec.test_patch_columns import literals
 from .logs import Writer, apply, assert_same, log_file, patch, quad, quads, replayed
@@ -186,22 +182,6 @@ def test_a_batch_is_applied_once(tmp_path: Path) -> None:
     assert ShardedStore(root).content.batches["a"].number == 4
 
 
-def test_a_literal_whose_line_is_too_long_for_a_parser(tmp_path: Path) -> None:
-    """Oxigraph's parser of N-Quads takes lines of 16 MiB."""
-    # Each character is six of N-Quads.
-    value = "\x01" * (3 << 20)
-    log = tmp_path / "log.jellyp"
-    write_patches(
-        [Patch([add(Quad(Iri("urn:s"), Iri("urn:p"), Literal(value), DEFAULT_GRAPH))])], str(log)
-    )
-    assert apply(tmp_path / "root", str(log), shards=1).added == 1
-    [found] = quads(tmp_path / "root")
-    assert found.object.value == value  # type: ignore[union-attr]
-    log = tmp_path / "delete.rdfp"
-    log.write_bytes(b'D <urn:s> <urn:p> "' + rb"\u0001" * (3 << 20) + b'" .')
-    assert apply(tmp_path / "root", str(log)).deleted == 1
-
-
 @pytest.mark.parametrize(
     "row",
     [
@@ -218,6 +198,13 @@ def test_a_term_that_oxigraph_rejects(tmp_path: Path) -> None:
     with pytest.raises(TermError):
         apply(tmp_path / "root", b"A <urn:s> <urn:p> <urn:a> . A <urn:s> <urn:p> <urn:%> .")
     assert not (tmp_path / "root").exists()
+
+
+def test_a_statement_that_is_too_long_for_the_parser(tmp_path: Path) -> None:
+    log = b'A <urn:s> <urn:p> "' + rb"\u0001" * (3 << 20) + b'" .'
+    with pytest.raises(LimitError, match="more than 16 MiB as a line"):
+        apply(tmp_path / "root", log)
+    assert not (tmp_path / "root" / "_versions").exists()
 
 
 @pytest.mark.parametrize(
@@ -422,17 +409,3 @@ def test_terms_that_are_rejected(name: str, text: str | None) -> None:
 def test_terms_that_were_rewritten_get_the_form_of_the_store() -> None:
     for position in range(4):
         assert canonical_terms(pa.array(["<urn:\\u0041>"]), position)[0].as_py() == "<urn:A>"
-
-
-def test_long_lines_are_the_same_quads(monkeypatch: pytest.MonkeyPatch) -> None:
-    rows: list[Any] = [
-        ("<urn:s>", "<urn:p>", '"a\\n\\"é"@en', None),
-        ("_:b", "<urn:p>", '<<( _:b <urn:p> "x" )>>', "_:g"),
-        ("_:b", "<urn:p>", '"1"^^<http://www.w3.org/2001/XMLSchema#integer>', "<urn:g>"),
-    ]
-    columns = [pa.array(column, pa.string()) for column in zip(*rows, strict=True)]
-    batch = pa.RecordBatch.from_arrays(columns, schema=QUADS)
-    expected = set(quads_of(batch))
-    assert len(expected) == 3
-    monkeypatch.setattr(shard, "_LONG_LINE", 1)
-    assert set(quads_of(batch)) == expected

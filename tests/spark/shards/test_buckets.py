@@ -28,7 +28,7 @@ from jelly_plugins.spark.shards import (
     bucket as bucket_module,
 )
 from jelly_plugins.spark.shards.bucket import Bucket, public_message
-from jelly_plugins.spark.shards.storage import storage_at
+from jelly_plugins.spark.shards.store import storage_at
 
 from .logs import apply, assert_same, quads
 from .model import quads_after, random_log, text_of

@@ -25,12 +25,12 @@ from jelly_plugins.spark.shards import (
     changes,
     restore,
     shard,
-    storage,
-    upkeep,
+    store,
     vacuum,
     verify,
 )
-from jelly_plugins.spark.shards.storage import Folder
+from jelly_plugins.spark.shards import root as root_module
+from jelly_plugins.spark.shards.root import Folder
 from tests.shared_data import ROOT
 
 from .logs import apply, assert_same, quads
@@ -197,7 +197,7 @@ def test_a_vacuum_and_a_restore_at_once(
     """Whenever one of them comes between two steps of the other, the newest version is whole."""
     root = tmp_path / "root"
     _commits(root, 1, 2, 3)
-    step_of = getattr(upkeep, step)
+    step_of = getattr(store, step)
     calls = []
 
     def then(*arguments: Any) -> Any:
@@ -211,7 +211,7 @@ def test_a_vacuum_and_a_restore_at_once(
                     vacuum(root, keep=1, grace=timedelta())
         return found
 
-    monkeypatch.setattr(upkeep, step, then)
+    monkeypatch.setattr(store, step, then)
     if step == "every":
         vacuum(root, keep=1, grace=timedelta())
         assert len(quads(root)) == 1
@@ -268,7 +268,7 @@ def test_a_temporary_folder_that_is_full(tmp_path: Path, monkeypatch: pytest.Mon
 
 @pytest.mark.parametrize("number", [errno.ENOSPC, errno.ENOENT, errno.EACCES])
 @pytest.mark.parametrize(
-    ("owner", "name"), [(storage, "_sync"), (storage.os, "link"), (Path, "mkdir")]
+    ("owner", "name"), [(root_module, "_sync"), (root_module.os, "link"), (Path, "mkdir")]
 )
 def test_an_error_of_the_file_system_changes_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, owner: Any, name: str, number: int

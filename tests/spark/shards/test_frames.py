@@ -27,7 +27,7 @@ from jelly_plugins.spark.shards import (
     vacuum,
     write_shards,
 )
-from jelly_plugins.spark.shards.storage import Folder, Shard
+from jelly_plugins.spark.shards.root import Folder, Shard
 
 from ...conversions import written
 from ..queries import finished

@@ -27,7 +27,7 @@ from pyoxigraph import (
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
-from jelly_plugins import JellyError, OptionsError
+from jelly_plugins import JellyError
 from jelly_plugins.oxigraph.rows import row_of
 from jelly_plugins.spark.datasource.sources import JellyStoreDataSource
 from jelly_plugins.spark.datasource.store_reading import VersionReader
@@ -136,10 +136,6 @@ def test_a_version_is_read(tmp_path: Path) -> None:
     assert len(split) == len(ShardedStore(root))
     with pytest.raises(RootError, match="version 9 does not exist"):
         read(root, versionAsOf="9")
-    source = JellyStoreDataSource({"path": str(root)})
-    for made in (source.writer, source.streamWriter):
-        with pytest.raises(OptionsError, match="write_shards"):
-            made(source.schema(), False)
 
 
 @pytest.mark.parametrize("shard_by", ["subject", "graph"])
