@@ -106,10 +106,7 @@ class Subscription(_AsyncClosing):
 
 
 async def _waited(thread: ThreadPoolExecutor, wait: Callable[[], T], end: Callable[[], None]) -> T:
-    """Wait in a thread.
-
-    :param end: makes ``wait`` end, where the task is cancelled.
-    """
+    """Wait in a thread; where the task is cancelled, ``end`` makes ``wait`` end."""
     waiting = asyncio.get_running_loop().run_in_executor(thread, wait)
     try:
         return await asyncio.shield(waiting)

@@ -160,10 +160,7 @@ class Broadcast:
         decoder.finish()
 
     def _send(self, frame: Frame) -> None:
-        """Send a frame to all subscribers.
-
-        :raises JellyError: the frame cannot be encoded, or not be sent.
-        """
+        """Send a frame to all subscribers."""
         with self._lock:
             here = self._subscribers = self._open_subscribers()
             has_newcomers, self._has_newcomers = self._has_newcomers, False
@@ -188,10 +185,7 @@ class Broadcast:
                     buffer.end(ServiceError(too_slow, status="RESOURCE_EXHAUSTED"), drop=True)
 
     def _encoded(self, frame: Frame) -> list[bytes]:
-        """Encode a frame of a published stream as frames of the outgoing stream.
-
-        :raises LimitError: an element or a row is too large for a message.
-        """
+        """Encode a frame of a published stream as frames of the outgoing stream."""
         encoder = self._encoder
         if self.options.has_namespaces:
             for name, iri in frame.namespaces:

@@ -12,9 +12,8 @@ import grpc
 
 from ..backends import BlankNodes, get_backend, owner_of
 from ..codec import DEFAULT_LIMITS, Decoder, Frame, Limits, StreamOptions, delimit
-from ..codec.common.wire import check_empty
 from ..codec.rdf.decoder import first_options
-from ..errors import JellyError, OptionsError, ServiceError, WireError
+from ..errors import JellyError, OptionsError, ServiceError
 from ..io.chunks import ChunkFile
 from ..io.sinks import Destination, check_jelly_name, open_output
 from ..io.sources import Closing, FormatName
@@ -338,20 +337,15 @@ class Upload:
             self._call.cancel()
 
     def finish(self) -> None:
-        """Wait for the server's answer.
-
-        :raises Exception: the data cannot be read.
-        :raises ServiceError: with the server's status; the answer came too early, or is not an
-            RdfStreamReceived.
-        """
+        """Wait for the server's answer."""
         try:
-            answer = self._call.result()
+            self._call.result()
             # What is read after that was not waited for.
             sent = self._sent
         except (grpc.RpcError, grpc.FutureCancelledError) as error:
             if self._failure is None:
                 raise _status_error(self._call, self._target) from error
-            answer, sent = b"", False
+            sent = False
         finally:
             self.cancel()
             # A thread of gRPC's that is reading the source closes it as soon as it is done.
@@ -365,14 +359,6 @@ class Upload:
                 status="DATA_LOSS",
                 source=self._target,
             )
-        try:
-            check_empty(answer, 0, len(answer), "RdfStreamReceived")
-        except WireError as error:
-            raise ServiceError(
-                f"the server's answer is malformed: {error.message}",
-                status="INTERNAL",
-                source=self._target,
-            ) from error
 
     def cancel(self) -> None:
         """Make :meth:`finish` end, with an error if the server has not answered."""

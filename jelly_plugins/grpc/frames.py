@@ -34,11 +34,8 @@ _OVERHEAD: Final = 64
 
 
 class FrameBuffer:
-    """A queue of frames from one thread to another; iterate over it to take them.
-
-    :param size: bytes of frames that wait, at most.
-    :ivar is_open: whether frames can be added.
-    """
+    """A queue of frames from one thread to another, with at most ``size`` bytes; iterate over it to
+    take them."""
 
     def __init__(self, size: int = DEFAULT_BUFFER_BYTES) -> None:
         self.is_open = True
@@ -49,11 +46,8 @@ class FrameBuffer:
         self._failure: BaseException | None = None
 
     def put(self, frame: bytes, *, timeout: float | None = None) -> bool:
-        """Add a frame; wait while the buffer is full. After the end, frames are discarded.
-
-        :param timeout: seconds to wait; None for no limit.
-        :return: False if the buffer is still full.
-        """
+        """Add a frame; wait while the buffer is full. After the end, frames are discarded. Return
+        False if the buffer is still full."""
         size = len(frame) + _OVERHEAD
 
         def is_possible() -> bool:
@@ -162,11 +156,7 @@ def outgoing(
     backend: str | None = None,
     limits: Limits,
 ) -> Iterator[bytes]:
-    """The frames of a stream; see :meth:`.client.Client.publish` for the parameters.
-
-    :raises ValueError: there is no format of that name.
-    :raises JellyError: while iterating.
-    """
+    """The frames of a stream; see :meth:`.client.Client.publish` for the parameters."""
     if isinstance(data, str | os.PathLike | bytes | bytearray | memoryview) or hasattr(
         data, "read"
     ):

@@ -50,21 +50,12 @@ _BYTES_BEFORE_OPTIONS: Final = 1 << 20
 
 
 def write_subscribe(topic: str, options: StreamOptions | None) -> bytes:
-    """Write an RdfStreamSubscribe."""
     requested = b"" if options is None else bytes_field(2, write_options(options))
     return string_field(1, topic) + requested
 
 
 def read_subscribe(data: bytes, limits: Limits) -> tuple[str, StreamOptions | None]:
-    """Read an RdfStreamSubscribe: the topic, and the options that are requested.
-
-    :raises WireError: the message is malformed.
-    :raises OptionsError: no stream can have these options.
-
-    >>> from jelly_plugins.codec import DEFAULT_LIMITS
-    >>> read_subscribe(write_subscribe("weather", None), DEFAULT_LIMITS)
-    ('weather', None)
-    """
+    """Read an RdfStreamSubscribe: the topic, and the options that are requested."""
     topic = ""
     options = None
     types = {1: BYTES, 2: BYTES}
@@ -84,17 +75,7 @@ def read_subscribe(data: bytes, limits: Limits) -> tuple[str, StreamOptions | No
 
 
 def check_answer(requested: StreamOptions | None, options: StreamOptions) -> None:
-    """Reject a stream that is not what was requested.
-
-    :param options: those of the stream.
-    :raises OptionsError: the stream has another physical type, or more than was requested.
-
-    >>> check_answer(StreamOptions.big(), StreamOptions.small(version=1))
-    >>> check_answer(StreamOptions.small(), StreamOptions.big(version=1))
-    Traceback (most recent call last):
-        ...
-    jelly_plugins.errors.OptionsError: the stream's max_name_table_size is 4000 (requested: 128)
-    """
+    """Reject a stream that has another physical type, or more, than was requested."""
     if requested is None:
         return
     check_features(options, requested, "request")
@@ -124,9 +105,6 @@ def answer_to(requested: StreamOptions | None, usual: StreamOptions) -> StreamOp
 
     :param usual: those of the stream without a request; its tables are never larger, and its name
         is always this one.
-
-    >>> answer_to(StreamOptions(max_name_table_size=8), StreamOptions()).max_name_table_size
-    8
     """
     if requested is None:
         return usual
@@ -141,16 +119,12 @@ def answer_to(requested: StreamOptions | None, usual: StreamOptions) -> StreamOp
 
 
 def rejected(error: Exception) -> ServiceError:
-    """The error for a request that the server cannot satisfy."""
     return ServiceError(str(error), status="INVALID_ARGUMENT")
 
 
 def open_stream(frames: Iterator[bytes], limits: Limits) -> tuple[StreamOptions, Iterator[bytes]]:
-    """Read a stream up to its options: frames without a row may come before them.
-
-    :return: the options, and all frames.
-    :raises JellyError: the stream does not begin with options.
-    """
+    """Read a stream up to its options: frames without a row may come before them. Return the
+    options, and all frames."""
     decoder = Decoder(GENERIC, limits=limits)
     kept: list[bytes] = []
     size = 0
@@ -175,7 +149,6 @@ def fitted(frame: bytes, options: StreamOptions | None, message_bytes: int) -> I
 
     :param options: of the stream; None before they have come, where no frame is divided.
     :param message_bytes: size of the largest message that the other side accepts.
-    :raises LimitError: an element, or a row, is too large.
     """
     most = message_bytes - _MESSAGE_OVERHEAD
     if options is None or options.grouped or len(frame) <= min(_SENT_BYTES, most):

@@ -56,10 +56,7 @@ class ServerTls:
     client_ca: Pem | None = None
 
     def credentials(self) -> grpc.ServerCredentials:
-        """For a port.
-
-        :raises SourceError: a file cannot be read.
-        """
+        """For a port."""
         return grpc.ssl_server_credentials(
             [(_read(self.key), _read(self.certificate))],
             root_certificates=_read(self.client_ca),
@@ -86,10 +83,7 @@ class ClientTls:
             raise ValueError("a certificate and its key must be given together")
 
     def credentials(self) -> grpc.ChannelCredentials:
-        """For a channel.
-
-        :raises SourceError: a file cannot be read.
-        """
+        """For a channel."""
         return grpc.ssl_channel_credentials(
             root_certificates=_read(self.ca),
             private_key=_read(self.key),
@@ -98,19 +92,12 @@ class ClientTls:
 
 
 def authorization(token: str | None) -> tuple[tuple[str, str], ...]:
-    """The metadata of a call with a token.
-
-    >>> authorization("secret")
-    (('authorization', 'Bearer secret'),)
-    """
+    """The metadata of a call with a token."""
     return () if token is None else ((_HEADER, f"Bearer {check_token(token)}"),)
 
 
 def check_token(token: str) -> str:
-    """A token as it is.
-
-    :raises ValueError: it is empty, or no header can have it.
-    """
+    """Check that a header can have a token, and return it."""
     if not token or not token.isascii() or not token.isprintable() or token != token.strip():
         raise ValueError("a token must be printable ASCII, without surrounding spaces")
     return token
@@ -178,7 +165,6 @@ class Guard(grpc.ServerInterceptor):
         self._thread.start()
 
     def stop(self) -> None:
-        """End the watching thread."""
         self._stopped.set()
         self._thread.join()
 
@@ -278,7 +264,6 @@ class _Call:
             self.since = None
 
     def request(self) -> Any:
-        """The only request."""
         for request in self:
             return request
         return self.context.abort(grpc.StatusCode.INVALID_ARGUMENT, "the request is missing")

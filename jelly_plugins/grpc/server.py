@@ -13,7 +13,7 @@ import logging
 import threading
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing, suppress
+from contextlib import closing
 from typing import Any, Final, TypedDict, Unpack
 
 import grpc
@@ -88,16 +88,12 @@ class Server(Closing):
         self._limits = limits
         self._lock = threading.Lock()
         self._stopped = False
-        #: Has an attribute in the threads that serve calls.
-        self._own = threading.local()
         credentials = None if tls is None else tls.credentials()
         self._guard = Guard(bounds, token)
         number = bounds.streams + _SPARE_THREADS
-        self._threads = ThreadPoolExecutor(
-            number,
-            thread_name_prefix="jelly-grpc",
-            initializer=lambda: setattr(self._own, "thread", True),
-        )
+        #: The start of the names of the threads that serve calls.
+        self._prefix = f"jelly-grpc-{id(self)}"
+        self._threads = ThreadPoolExecutor(number, thread_name_prefix=self._prefix)
         self._server = grpc.server(
             self._threads,
             interceptors=[self._guard],
@@ -130,14 +126,10 @@ class Server(Closing):
             else:
                 self.port = self._server.add_secure_port(address, credentials)
         except RuntimeError as error:
-            message, source = "cannot be listened on", address
-            with suppress(RuntimeError):
-                # gRPC does not say whether it rejects the address or the certificate.
-                if self._server.add_insecure_port(address) and tls is not None:
-                    message = "a certificate or key is invalid, or they do not fit"
-                    source = "TLS"
             self._end()
-            raise SourceError(message, source=source) from error
+            # gRPC does not say whether it rejects the address or the certificate.
+            also = "" if tls is None else ", or its certificate or key is invalid"
+            raise SourceError(f"cannot be listened on{also}", source=address) from error
         #: Host and port, as clients name them.
         self.address = address.removesuffix(f":{port}") + f":{self.port}"
         self._server.start()
@@ -165,14 +157,12 @@ class Server(Closing):
             if first:
                 stop(self._service)
         finally:
-            if hasattr(self._own, "thread"):
-                self._end(wait=False)
-            else:
+            is_own = threading.current_thread().name.startswith(self._prefix)
+            if not is_own:
                 stopped.wait()
-                self._end()
+            self._end(wait=not is_own)
 
     def _end(self, *, wait: bool = True) -> None:
-        """End the server's threads."""
         self._threads.shutdown(wait)
         self._guard.stop()
 
@@ -185,7 +175,6 @@ class Server(Closing):
         return not self._server.wait_for_termination(timeout)
 
     def _subscribe(self, request: bytes, context: grpc.ServicerContext) -> Iterator[bytes]:
-        """SubscribeRdf."""
         try:
             try:
                 topic, asked = protocol.read_subscribe(request, self._limits)
@@ -214,7 +203,6 @@ class Server(Closing):
             _abort(context, error, "DATA_LOSS")
 
     def _publish(self, requests: Iterator[bytes], context: grpc.ServicerContext) -> bytes:
-        """PublishRdf."""
         try:
             frames = Published(requests, context, self._bounds.stream_bytes, self._limits)
             self._service.publish(frames)
@@ -238,7 +226,6 @@ def serve(service: Service | Mapping[str, Topic], **settings: Unpack[ServeOption
 
 
 def _descriptors() -> DescriptorPool:
-    """The descriptors of the services, in a private pool."""
     pool = DescriptorPool()
     for module in (rdf_pb2, grpc_pb2, health_pb2, reflection_pb2):
         pool.AddSerializedFile(module.DESCRIPTOR.serialized_pb)
@@ -246,11 +233,10 @@ def _descriptors() -> DescriptorPool:
 
 
 def _abort(context: grpc.ServicerContext, error: Exception, otherwise: str) -> None:
-    """End a call.
+    """End a call, by an exception. Errors that are not JellyErrors are logged, and the client gets
+    no message of theirs.
 
-    :param otherwise: the status of a JellyError that has none. Other errors are logged, and the
-        client gets no message of theirs.
-    :raises Exception: always, which gRPC takes for the end of the call.
+    :param otherwise: the status of a JellyError that has none.
     """
     if isinstance(error, ServiceError):
         message, name = error.message, error.status

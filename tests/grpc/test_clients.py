@@ -151,17 +151,6 @@ def test_an_answer_before_the_end_of_the_stream(kind: Any, count: int) -> None:
 
 
 @clients
-@pytest.mark.parametrize("answer", [b"\xff", b"\x0a\x05x", b"not protobuf"])
-def test_an_answer_that_is_not_an_rdf_stream_received(kind: Any, answer: bytes) -> None:
-    with (
-        answering(answer) as address,
-        kind(address) as client,
-        rejected("INTERNAL", "the server's answer is malformed"),
-    ):
-        client.publish(numbered(3))
-
-
-@clients
 @pytest.mark.parametrize("answer", [b"", b"\x0a\x01x"])
 def test_an_answer_of_a_later_version(kind: Any, answer: bytes) -> None:
     with answering(answer) as address, kind(address) as client:

@@ -114,7 +114,7 @@ def test_missing_files() -> None:
     assert caught.value.source == "/no/such.pem"
     with pytest.raises(SourceError):
         served(tls=ServerTls(certificate="/no/such.pem", key="/no/such.key"))
-    with pytest.raises(SourceError, match="certificate or key is invalid"):
+    with pytest.raises(SourceError, match="its certificate or key is invalid"):
         served(tls=ServerTls(certificate=b"junk", key=b"junk"))
 
 
