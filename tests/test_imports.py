@@ -43,7 +43,7 @@ def test_oxigraph_imports_what_is_used() -> None:
 @pytest.mark.parametrize(
     ("arguments", "unused"),
     [
-        ("--version", "jelly_plugins.codec click rich"),
+        ("--version", "jelly_plugins.codec.rdf rich"),
         ("--help", "jelly_plugins.codec.rdf"),
         ("convert --help", "jelly_plugins.formats.convert jelly_plugins.messages.text"),
         ("validate --help", "jelly_plugins.formats.table jelly_plugins.tools.compare"),

@@ -5,8 +5,8 @@ Exit codes: 0 done, even if an interrupt came too late to stop it; 1 bad input o
 2 wrong usage; 129, 130, 141 and 143 ended by a signal or a closed pipe: SIGHUP, SIGINT, SIGPIPE,
 SIGTERM. An error is one line on stderr.
 
-Importing this package imports only what its first lines need: an interrupt while the rest is loaded
-ends as quietly as one later.
+Importing this package imports little: an interrupt while the rest is loaded ends as quietly as one
+later.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import sys
 from collections.abc import Callable
 from typing import Any, Final
 
-__all__ = ["discard_output", "exit_code", "finished", "main", "version_text"]
+__all__ = ["discard_output", "exit_code", "finished", "main"]
 
 _LIBRARIES: Final = ("click", "rich")
 
@@ -27,10 +27,7 @@ _SIGNALS: Final = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if ha
 
 
 class TerminatedError(KeyboardInterrupt):
-    """A signal ended the process. Cleanup for KeyboardInterrupt applies to it too.
-
-    :ivar number: number of the signal.
-    """
+    """A signal ended the process. Cleanup for KeyboardInterrupt applies to it too."""
 
     def __init__(self, number: int) -> None:
         super().__init__(number)
@@ -40,18 +37,14 @@ class TerminatedError(KeyboardInterrupt):
 def main() -> None:
     """Run the command line in ``sys.argv``; never returns."""
     try:
-        try:
-            _main()
-        finally:
-            # The exit code is known. While Python itself ends, it would print the traceback of an
-            # interrupt.
-            _ignore(signal.SIGINT, *_SIGNALS)
+        _main()
     except KeyboardInterrupt as error:
         sys.exit(exit_code(error))
 
 
 def _main() -> None:
-    _open_closed_streams()
+    if None in (sys.stdin, sys.stdout, sys.stderr):
+        sys.exit("jelly: standard input, output and error must be open")
     if isinstance(sys.stdout, io.TextIOWrapper):
         # Not all encodings have all characters of names and terms.
         sys.stdout.reconfigure(errors="backslashreplace")
@@ -59,14 +52,6 @@ def _main() -> None:
         # One that the parent process ignores (``nohup``) stays ignored.
         if signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, _terminate)
-    if sys.argv[1:] == ["--version"]:
-        # Without the libraries that all else needs, and their time.
-        try:
-            print(version_text(), flush=True)
-        except OSError as error:
-            discard_output()
-            sys.exit(f"jelly: <stdout>: {error.strerror}")
-        return
     try:
         from .app import app
     except ModuleNotFoundError as error:
@@ -81,21 +66,13 @@ def _main() -> None:
 
 def _terminate(number: int, _frame: object) -> None:
     # Often several come, one from the terminal and one from the shell; the first is enough.
-    _ignore(*_SIGNALS)
+    for each in _SIGNALS:
+        signal.signal(each, signal.SIG_IGN)
     raise TerminatedError(number)
 
 
-def _ignore(*numbers: int) -> None:
-    for number in numbers:
-        signal.signal(number, signal.SIG_IGN)
-
-
 def exit_code(error: KeyboardInterrupt) -> int:
-    """The exit code of a process that an interrupt has ended: 128 and the signal's number.
-
-    >>> exit_code(KeyboardInterrupt()), exit_code(TerminatedError(15))
-    (130, 143)
-    """
+    """The exit code of a process that an interrupt has ended: 128 and the signal's number."""
     return 128 + (error.number if isinstance(error, TerminatedError) else signal.SIGINT)
 
 
@@ -116,29 +93,6 @@ def finished(work: Callable[[], Any], stop: Callable[[], object] = lambda: None)
             raise
 
 
-def version_text() -> str:
-    """The version and the active kernel, one per line."""
-    from .. import __version__
-    from ..lazy import has_kernel
-
-    return f"jelly {__version__}\nkernel: {'native' if has_kernel() else 'python'}"
-
-
 def discard_output() -> None:
     """Discard buffered output that cannot be written, so that Python does not retry at exit."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-
-
-def _open_closed_streams() -> None:
-    """Replace standard streams that are closed by streams that fail when they are used: Python has
-    none then, and the next file that is opened would get their number."""
-    if sys.stdin is None:
-        source = io.FileIO(os.open(os.devnull, os.O_WRONLY))
-        source.name = "<stdin>"
-        sys.stdin = io.TextIOWrapper(io.BufferedReader(source))
-    if sys.stdout is None:
-        out = io.FileIO(os.open(os.devnull, os.O_RDONLY), "w")
-        out.name = "<stdout>"
-        sys.stdout = io.TextIOWrapper(io.BufferedWriter(out))
-    if sys.stderr is None:
-        sys.stderr = io.TextIOWrapper(io.BufferedWriter(io.FileIO(os.devnull, "w")))

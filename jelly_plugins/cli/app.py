@@ -17,9 +17,11 @@ from typing import Any, Final
 import click
 from click.exceptions import Exit, NoArgsIsHelpError
 
+from .. import __version__
 from ..errors import JellyError
 from ..io.sinks import NO_ROOM
-from . import discard_output, exit_code, version_text
+from ..lazy import has_kernel
+from . import discard_output, exit_code
 from .options import Parsed, command, limits, parse_limit
 
 #: The module of each command or group, and the line that lists it.
@@ -146,6 +148,6 @@ def app(ctx: click.Context, version: bool, limit: tuple[tuple[str, int], ...]) -
         # An unknown one is wrong usage of any command.
         limits()
     if version:
-        print(version_text())
+        print(f"jelly {__version__}\nkernel: {'native' if has_kernel() else 'python'}")
     elif ctx.invoked_subcommand is None:
         raise NoArgsIsHelpError(ctx)

@@ -6,8 +6,6 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable
-from contextlib import suppress
-from glob import escape, glob
 from typing import Annotated, Any, Final, Literal
 
 from click import UsageError
@@ -27,8 +25,6 @@ from .options import Folder, Iri, Parsed, RdfFormat, limits
 _STORE_FILE: Final = "CURRENT"
 #: What the default graph is called.
 _DEFAULT: Final = "default"
-#: What bulk loads write beside a store's files, until it becomes one of them.
-_LEFT_BY_LOADS: Final = "bulk-*.sst"
 
 
 def load(
@@ -249,20 +245,15 @@ def _write_statements(found: Any, target: Output, to: str | None) -> None:
 
 
 def pyoxigraph() -> Any:
-    """The library, which takes long to import.
-
-    :raises MissingExtraError: it is not installed.
-    """
+    """The library, which takes long to import."""
     return library("pyoxigraph", "this command", "oxigraph")
 
 
 def is_store(folder: str) -> bool:
-    """Whether a folder has an Oxigraph store."""
     return os.path.exists(os.path.join(folder, _STORE_FILE))
 
 
 def reject_no_store(folder: str) -> None:
-    """Reject a folder without a store."""
     if not is_store(folder):
         raise UsageError(f"{folder} is not an Oxigraph store")
 
@@ -274,14 +265,9 @@ def reject_other_folder(folder: str) -> None:
 
 
 def open_store(folder: str) -> Any:
-    """The store in a folder, opened for writing; created if missing.
-
-    What a load that was killed has left beside the store's own files is removed.
-
-    :raises SourceError: another process writes to the store, or it is damaged.
-    """
+    """The store in a folder, opened for writing; created if missing."""
     try:
-        store = pyoxigraph().Store(folder)
+        return pyoxigraph().Store(folder)
     except RuntimeError as error:
         raise _damaged(folder, error) from error
     except OSError as error:
@@ -291,19 +277,11 @@ def open_store(folder: str) -> Any:
             "the store is locked: another process has it open, and one at a time can write to it",
             source=folder,
         ) from error
-    # No other process writes to the store, so the one that began these files is gone.
-    for name in glob(os.path.join(escape(folder), _LEFT_BY_LOADS)):
-        with suppress(OSError):
-            os.unlink(name)
-    return store
 
 
 def open_to_read(folder: str) -> Any:
     """The store in a folder as it is now, to be read only: it may be on a read-only disk, and other
-    processes may write to it. What they write from now on is not seen.
-
-    :raises SourceError: it is damaged.
-    """
+    processes may write to it. What they write from now on is not seen."""
     try:
         return pyoxigraph().Store.read_only(folder)
     except RuntimeError as error:

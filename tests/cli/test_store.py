@@ -189,15 +189,6 @@ def test_a_store_on_a_disk_that_is_read_only(store: Path, tmp_path: Path) -> Non
         os.chmod(store, stat.S_IRWXU)
 
 
-def test_what_a_killed_load_has_left_goes_away(store: Path, tmp_path: Path) -> None:
-    left = store / "bulk-0123456789.sst"
-    left.write_bytes(b"x" * 1000)
-    assert jelly("dump", "--store", store, "-o", tmp_path / "x.jelly").code == 0
-    assert left.exists()  # It may be of a load that is running.
-    assert jelly("load", triples_file(tmp_path, "y.jelly"), "--store", store).code == 0
-    assert not left.exists()
-
-
 def test_a_bad_file_changes_nothing_and_those_before_it_stay(tmp_path: Path) -> None:
     good, bad, folder = triples_file(tmp_path), tmp_path / "bad.jelly", tmp_path / "store"
     bad.write_bytes(good.read_bytes()[:-10])
