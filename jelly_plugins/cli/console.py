@@ -66,10 +66,7 @@ def open_sources(names: list[str], doing: str, *, printing: bool = False) -> Ite
 @contextmanager
 def counting(doing: str, what: str = "statement") -> Iterator[Callable[[int], object] | None]:
     """The callback for the number of statements since its last call, which shows all of them on a
-    terminal; None without a terminal.
-
-    :param what: what is counted, if not statements.
-    """
+    terminal; None without a terminal."""
     if not sys.stderr.isatty():
         yield None
         return
@@ -121,10 +118,7 @@ class Output:
     force: bool = False
 
     def open(self, *, binary: bool) -> Destination:
-        """The destination.
-
-        :param binary: whether the output is not for a terminal.
-        """
+        """The destination; ``binary`` output is not for a terminal."""
         name = self.output
         if name == STANDARD:
             if binary and sys.stdout.isatty():
@@ -170,10 +164,7 @@ def known(form: Form | None, name: str, option: str = "--from") -> Form:
 
 
 def require_files(names: Iterable[str]) -> None:
-    """Reject names of missing files, before any output is created.
-
-    :raises OSError: one is not.
-    """
+    """Reject names of missing files, before any output is created."""
     for name in names:
         if name != STANDARD and "://" not in name:
             os.stat(name)
@@ -310,9 +301,4 @@ def note(message: str) -> None:
 
 
 def counted(number: int, what: str) -> str:
-    """A number of things.
-
-    >>> counted(1, "statement"), counted(1000, "statement")
-    ('1 statement', '1,000 statements')
-    """
     return f"{number:,} {what}{'' if number == 1 else 's'}"

@@ -59,10 +59,7 @@ HELP: Final = {"help_option_names": ["-h", "--help"]}
 
 
 class Parsed(click.ParamType):  # type: ignore[type-arg,unused-ignore]
-    """Text that a function turns into a value; its ValueError is wrong usage.
-
-    :param name: what the help shows for the text.
-    """
+    """Text that a function turns into a value; its ValueError is wrong usage."""
 
     def __init__(self, name: str, parse: Callable[[str], Any] = str) -> None:
         self.name = name
@@ -184,11 +181,8 @@ RdfFormat: TypeAlias = Annotated[Format, FormatType({Format: format_named})]
 
 
 class _Shared(NamedTuple):
-    """What the options of a name have, wherever the parameter does not say it.
-
-    :ivar flags: instead of the name with hyphens.
-    :ivar kind: instead of the annotation.
-    """
+    """What the options of a name have, wherever the parameter does not say it; flags are instead of
+    the name with hyphens, and the kind instead of the annotation."""
 
     help: str = ""
     flags: tuple[str, ...] = ()
@@ -248,7 +242,6 @@ SHARED: Final = {
 
 
 def parse_limit(text: str) -> tuple[str, int]:
-    """The name of a limit, and its number."""
     name, _, number = text.partition("=")
     if not number.isdecimal():
         raise ValueError(f"{text} is not NAME=NUMBER")
@@ -256,10 +249,7 @@ def parse_limit(text: str) -> tuple[str, int]:
 
 
 def limits(usual: Limits | None = None) -> Limits:
-    """The limits that ``jelly --limit …`` sets, and the others as usual or by default.
-
-    :raises UsageError: there is no such limit, or it cannot have the value.
-    """
+    """The limits that ``jelly --limit …`` sets, and the others as usual or by default."""
     from ..codec import DEFAULT_LIMITS
 
     usual = usual or DEFAULT_LIMITS
@@ -294,11 +284,7 @@ def _flag(param: click.Parameter, value: Any) -> str:
 
 
 def documented(documentation: str | None) -> dict[str, str]:
-    """What a docstring says about each parameter or field.
-
-    >>> documented("A title.\\n\\n:param name: the name\\n    of it.\\n:raises ValueError: no")
-    {'name': 'The name of it.'}
-    """
+    """What a docstring says about each parameter or field."""
     found = re.split(r"^:(?:param|ivar) (\w+): ", inspect.cleandoc(documentation or ""), flags=re.M)
     texts = {}
     for name, text in zip(found[1::2], found[2::2], strict=True):
@@ -332,10 +318,7 @@ def _type(annotation: Any) -> tuple[Any, Any]:
 def _parameter(
     name: str, annotation: Any, default: Any, text: str, *, argument: bool = False
 ) -> click.Parameter:
-    """The parameter of a command.
-
-    :param default: ``inspect.Parameter.empty`` if it is required.
-    """
+    """The parameter of a command; required if ``default`` is ``inspect.Parameter.empty``."""
     shared = SHARED.get(name, _Shared())
     kind, several = _type(shared.kind or annotation)
     required = default is inspect.Parameter.empty
@@ -424,10 +407,7 @@ def commands(group: click.Group) -> dict[str, click.Command]:
 
 
 def _made(kind: Any, values: dict[str, Any]) -> Any:
-    """An object of a settings class.
-
-    :raises UsageError: the class rejects a value; the message names options instead of fields.
-    """
+    """An object of a settings class; errors name options instead of fields."""
     usual: dict[str, Any] = {each.name: each.default for each in fields(kind)}
     values = {name: value for name, value in values.items() if value not in (None, {}, [])}
     if "limits" in usual:

@@ -36,7 +36,6 @@ SEARCH_STEPS: Final = 5_000_000
 class Comparison:
     """The result of a comparison; true if both sides are equal.
 
-    :ivar equal: whether the statements are equal.
     :ivar reason: the difference in one line; empty if both sides are equal.
     :ivar missing: some statements that were expected and not found, as N-Quads.
     :ivar unexpected: some statements that were found and not expected, as N-Quads.
@@ -59,12 +58,7 @@ CASE_OF_TAGS: Final = "language tags differ in case"
 
 
 def lower_cased(statement: Any) -> Any:
-    """A statement with its language tags in lower case.
-
-    >>> from jelly_plugins import Iri
-    >>> lower_cased(Triple(Iri("urn:s"), Iri("urn:p"), Literal("x", "en-GB"))).object
-    Literal(lex='x', langtag='en-gb', datatype=None)
-    """
+    """A statement with its language tags in lower case."""
     return statement._make(
         Literal(term.lex, term.langtag.lower())
         if isinstance(term, Literal) and term.langtag is not None
@@ -93,7 +87,7 @@ def compare_streams(expected: Iterable[Statement], found: Iterable[Statement]) -
         for number, (one, other) in enumerate(zip_longest(expected, found)):
             if one is None or other is None:
                 side = "expected" if one is None else "found"
-                reason = f"{_statements(number)} {side}, more are on the other side"
+                reason = f"statements: {number} {side}, more on the other side"
                 return _difference(reason, [one] if one else [], [other] if other else [])
             pair = relabelled(_quad(one), labels), relabelled(_quad(other), other_labels)
             if pair[0] != pair[1]:
@@ -123,8 +117,6 @@ def compare_datasets(
     Blank nodes get canonical labels on each side. Where a statement with a blank node differs, all
     statements of the blank nodes that are connected to it count as different.
 
-    :param steps: the bound of the search for these labels, see
-        :func:`~jelly_plugins.codec.common.canonical_labels.canonical_labels`.
     :raises LimitError: the blank nodes are too symmetric to be compared.
 
     >>> from jelly_plugins import BlankNode, Iri
@@ -132,7 +124,7 @@ def compare_datasets(
     >>> bool(compare_datasets(ring, reversed(ring)))
     True
     >>> compare_datasets(ring, ring[:2]).reason
-    '3 statements with blank nodes are expected, 2 are found'
+    'statements with blank nodes: 3 expected, 2 found'
     """
     try:
         one, other = _split(expected), _split(found)
@@ -168,7 +160,7 @@ def _compare_split(expected: _Side, found: _Side, steps: int) -> Comparison:
     except LimitError:
         if not differs:
             raise
-        reason = f"{_counts(missing, unexpected)}, besides statements with blank nodes"
+        reason = f"{_counts(missing, unexpected)}, besides those with blank nodes"
         return _difference(reason, missing, unexpected)
     if not differs and one.keys() == other.keys():
         return EQUAL
@@ -177,22 +169,18 @@ def _compare_split(expected: _Side, found: _Side, steps: int) -> Comparison:
     if differs:
         reason = _counts(missing, unexpected)
     elif len(one) != len(other):
-        named = _statements(len(one), " with blank nodes")
-        reason = f"{named} expected, {_are(len(other))} found"
+        reason = f"statements with blank nodes: {len(one)} expected, {len(other)} found"
     else:
         reason = "statements with blank nodes differ"
     return _difference(reason, missing, unexpected)
 
 
 def _counts(missing: Sequence[Quad], unexpected: Sequence[Quad]) -> str:
-    return f"{_statements(len(missing))} missing, {_are(len(unexpected))} unexpected"
+    return f"statements: {len(missing)} missing, {len(unexpected)} unexpected"
 
 
 def _canonical(statements: Iterable[Quad], steps: int) -> dict[Quad, Quad]:
-    """Statements by their form with canonical labels.
-
-    :raises LimitError: the blank nodes are too symmetric.
-    """
+    """Statements by their form with canonical labels."""
     try:
         labels = canonical_labels(statements, _describe, steps=steps)
     except LimitError:
@@ -209,20 +197,6 @@ def _describe(term: Any) -> tuple[Any, ...]:
     if isinstance(term, Literal) and term.langtag is not None:
         return (*described[:2], None, f"@{term.langtag}")
     return described
-
-
-def _statements(number: int, which: str = "") -> str:
-    """A number of statements, and the verb for it.
-
-    >>> _statements(1), _statements(2, " with blank nodes")
-    ('1 statement is', '2 statements with blank nodes are')
-    """
-    noun = "statement" if number == 1 else "statements"
-    return f"{number} {noun}{which} {'is' if number == 1 else 'are'}"
-
-
-def _are(number: int) -> str:
-    return f"{number} {'is' if number == 1 else 'are'}"
 
 
 def _quad(statement: Statement) -> Quad:

@@ -50,11 +50,8 @@ class FrameReport:
     """One frame.
 
     :ivar size: bytes, without a delimiter.
-    :ivar rows: number of rows by kind (names of ``codec.rules.Row``), those that occur.
-    :ivar statements: number of triples or quads.
+    :ivar rows: number of rows by kind (names of ``codec.rdf.rules.Row``), those that occur.
     :ivar graphs: number of graphs that start, in physical type GRAPHS.
-    :ivar namespaces: declarations, as name and IRI.
-    :ivar metadata: the frame's metadata, by key.
     """
 
     index: int
@@ -71,14 +68,10 @@ class StreamReport:
     """A whole stream, which may be several concatenated ones.
 
     :ivar options: the stream's options; of several streams the last one's.
-    :ivar streams: number of streams: 1 unless read as concatenated.
     :ivar delimited: whether frames are delimited; otherwise there is one bare frame.
     :ivar size: bytes of the frames, uncompressed and without delimiters.
     :ivar file_size: bytes of the file on disk, None if the source is not a file.
-    :ivar frames: number of frames; ``empty_frames`` of them have no rows.
     :ivar restarts: number of frames that are marked as restart points, see ``codec.rdf.restarts``.
-    :ivar largest_frame: bytes of the largest frame.
-    :ivar rows: number of rows by kind (names of ``codec.rules.Row``), those that occur.
     :ivar namespaces: declarations, IRIs by name in order of appearance, at most :data:`LISTED`.
     :ivar metadata: number of frames with a metadata key, by key, at most :data:`LISTED`.
     :ivar unlisted: declarations and keys beyond :data:`LISTED`.
@@ -109,14 +102,7 @@ class StreamReport:
 
 
 def count_rows(data: bytes) -> Counter[Row]:
-    """Count a frame's rows by kind.
-
-    :param data: a frame that a decoder has accepted, without a delimiter.
-
-    >>> from jelly_plugins.codec import Encoder, StreamOptions
-    >>> count_rows(Encoder(StreamOptions()).flush())
-    Counter({<Row.OPTIONS: 1>: 1})
-    """
+    """Count the rows of a frame, which a decoder has accepted, by kind."""
     return Counter({Row(number): count for number, count in codec.count_rows(data).items()})
 
 
@@ -129,10 +115,7 @@ def inspect(
 ) -> StreamReport:
     """Read a Jelly-RDF stream and report its structure.
 
-    :param src: path, URL, open binary file or bytes; compressed or not.
-    :param concatenated: whether options at the start of a frame start a new stream.
     :param on_frame: called with each frame's report, as soon as the frame was read.
-    :raises JellyError: the stream is not valid, with source, frame and row.
 
     >>> from jelly_plugins import Iri, Triple
     >>> from jelly_plugins.io.streams import write_bytes
@@ -177,11 +160,7 @@ def inspect(
 
 @dataclass(slots=True, kw_only=True)
 class TextReport:
-    """A source in another format than Jelly.
-
-    :ivar file_size: bytes of the file on disk, None if the source is not a file.
-    :ivar namespaces: declarations, IRI by prefix; the last one of a prefix.
-    """
+    """A source in another format than Jelly."""
 
     source: str
     format: str
@@ -198,9 +177,6 @@ def inspect_text(
     limits: Limits = DEFAULT_LIMITS,
 ) -> TextReport:
     """Read a source in a format other than Jelly, and count its statements and prefixes.
-
-    :param base: IRI that relative ones are resolved against.
-    :raises JellyError: the source is not valid, with its name and line or row.
 
     >>> inspect_text(b"@prefix x: <urn:> . x:s a x:o .", Format.TURTLE).namespaces
     {'x': 'urn:'}

@@ -49,7 +49,6 @@ class FrameValidation:
     """One frame, which was read without an error.
 
     :ivar statements: number of statements; None if the stream has no such frame.
-    :ivar comparison: with the file for this frame, where there are such files.
     """
 
     index: int
@@ -64,9 +63,7 @@ class Validation:
     :ivar format: of the source. If it is not Jelly, frames, options and framing are None.
     :ivar comparison: of the whole stream, or of the first frame that differs; None if nothing was
         compared.
-    :ivar different_frames: number of frames that differ from the files for them.
-    :ivar bad_terms: number of problems of terms, where these were looked at.
-    :ivar term_problems: the first of them, with their frames, at most :data:`LISTED`.
+    :ivar bad_terms: number of problems of terms, and ``term_problems`` the first of them.
     :ivar deviations: known deviations from the specification, which were read anyway.
     """
 
@@ -105,17 +102,15 @@ def validate(
     """Read a stream or a source in another format strictly, and compare it with a file if one is
     given.
 
-    :param form: the format of the source.
     :param against: the expected statements, with blank nodes mapped. Language tags that a parser
         has lower-cased are compared without regard to case.
-    :raises JellyError: the stream is not valid, or the file cannot be read.
 
     >>> from jelly_plugins import Iri, Triple
     >>> from jelly_plugins.io.streams import write_bytes
     >>> data = write_bytes([Triple(Iri("urn:s"), Iri("urn:p"), Iri("urn:o"))])
     >>> expected = b"<urn:s> <urn:p> <urn:x> .", Format.N_TRIPLES
     >>> validate(data, against=expected).comparison.reason
-    '1 statement is missing, 1 is unexpected'
+    'statements: 1 missing, 1 unexpected'
     """
 
     def compare(result: Validation, statements: Iterator[Statement]) -> Validation:
@@ -147,9 +142,6 @@ def validate_frames(
     """Read a stream strictly, and compare each of its frames with the file for it.
 
     Blank nodes are mapped within a frame. There is a file for each frame, an empty one included.
-
-    :param against: the expected statements of each frame, in order.
-    :raises JellyError: see :func:`validate`.
     """
     with _open(src, settings) as reader:
         result = Validation(source=reader.name, compression=reader.compression)
@@ -173,7 +165,6 @@ def validate_frames(
 
 
 def _open(src: Source, settings: ValidationSettings) -> FrameReader:
-    """A reader of Jelly."""
     return FrameReader(
         src, limits=settings.limits, concatenated=settings.concatenated, strict=settings.strict
     )
@@ -319,11 +310,6 @@ class TermChecks:
 
 
 def iri_problems(iri: str) -> Iterator[str]:
-    """The problems of an IRI.
-
-    >>> list(iri_problems("http://example.org/a b"))
-    ["the IRI <http://example.org/a b> has the character ' ', which is not allowed there"]
-    """
     shown = f"the IRI <{shorten(iri)}>"
     if _SCHEME.match(iri) is None:
         yield f"{shown} is relative"

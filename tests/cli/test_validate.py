@@ -104,7 +104,7 @@ def test_a_difference_is_shown(tmp_path: Path) -> None:
     done = jelly("validate", path, "--against", other)
     assert (done.code, done.err) == (1, "")
     assert done.text.partition("comparison\n")[2].splitlines() == [
-        "  reason  1 statement is missing, 1 is unexpected",
+        "  reason  statements: 1 missing, 1 unexpected",
         "  missing",
         f"    <urn:x> <{EX}p> <{EX}o> .",
         "  unexpected",
@@ -157,7 +157,7 @@ def test_frames_are_compared_with_a_file_each(tmp_path: Path) -> None:
     swapped = [*one_by_one[4:], *one_by_one[:4]]
     done = jelly("validate", path, "--frames", *swapped)
     assert done.code == 1
-    assert "frame 0: statements 3, comparison 4 statements are missing" in done.text
+    assert "frame 0: statements 3, comparison statements: 4 missing" in done.text
     assert "\n  reason  frame 0: " in done.text
     report = json.loads(
         jelly("validate", path, "--frames", *swapped, "--json").text.splitlines()[-1]

@@ -80,10 +80,10 @@ def test_streams_keep_order_and_number() -> None:
     assert not compare_streams([one, two], [two, one])
     assert not compare_streams([one, one], [one])
     longer = compare_streams([one], [one, two])
-    assert longer.reason == "1 statement is expected, more are on the other side"
+    assert longer.reason == "statements: 1 expected, more on the other side"
     assert (longer.missing, longer.unexpected) == ((), ('<urn:p> <urn:p> "2" .',))
     shorter = compare_streams([one, two], [one])
-    assert shorter.reason == "1 statement is found, more are on the other side"
+    assert shorter.reason == "statements: 1 found, more on the other side"
     assert compare_streams([], [])
 
 
@@ -128,12 +128,12 @@ def test_datasets_with_differences_name_them() -> None:
     ground = compare_datasets(
         [Triple(P, P, Literal(str(number))) for number in range(50)], [Triple(Q, P, P)]
     )
-    assert ground.reason == "50 statements are missing, 1 is unexpected"
+    assert ground.reason == "statements: 50 missing, 1 unexpected"
     assert len(ground.missing) == SHOWN
     assert ground.unexpected == ("<urn:q> <urn:p> <urn:p> .",)
 
     fewer = compare_datasets(arcs("ab", "bc"), arcs("xy"))
-    assert fewer.reason == "2 statements with blank nodes are expected, 1 is found"
+    assert fewer.reason == "statements with blank nodes: 2 expected, 1 found"
     assert fewer.missing
 
     known = Triple(P, P, node("k"))
@@ -289,10 +289,10 @@ def test_statements_with_blank_nodes_are_counted() -> None:
     ]
     same = Triple(Iri("urn:t"), Iri("urn:p"), Iri("urn:o"))
     comparison = compare_datasets([*whole, same], [same])
-    assert comparison.reason == "3 statements are missing, 0 are unexpected"
+    assert comparison.reason == "statements: 3 missing, 0 unexpected"
     assert len(comparison.missing) == 3
     comparison = compare_datasets([same], [*whole, same])
-    assert comparison.reason == "0 statements are missing, 3 are unexpected"
+    assert comparison.reason == "statements: 0 missing, 3 unexpected"
     # Too symmetric for the search: the others are counted, and the error is not hidden.
     ring = [
         Triple(BlankNode(f"{i}"), Iri("urn:p"), BlankNode(f"{i ^ j}"))
@@ -301,7 +301,7 @@ def test_statements_with_blank_nodes_are_counted() -> None:
     ]
     comparison = compare_datasets([*ring, same], ring, steps=1)
     assert comparison.reason == (
-        "1 statement is missing, 0 are unexpected, besides statements with blank nodes"
+        "statements: 1 missing, 0 unexpected, besides those with blank nodes"
     )
     with pytest.raises(LimitError):
         compare_datasets(ring, ring[:-1], steps=1)
