@@ -1,14 +1,9 @@
-"""Test clients and servers against independent programs generated from the original ``grpc.proto``:
-in Python by grpcio-tools (:mod:`.plain`), and in Go (``plain_go``).
-
-The one in Go is opt-in, because it downloads Go modules: ``JELLY_PLUGINS_GO=1 pytest tests/grpc``.
-Jelly-JVM's own client is not tested, because Maven Central does not provide it.
+"""Test clients and servers against a program that grpcio-tools generates from the original
+``grpc.proto`` (:mod:`.plain`).
 """
 
 from __future__ import annotations
 
-import os
-import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -25,48 +20,19 @@ from jelly_plugins.oxigraph import load
 from ..shared_data import ROOT
 from .support import PATIENCE, Kept, delimited, frames_of, numbered, quads, rejected, service
 
-#: The command line of a program, without its arguments.
+#: The command line of the program, without its arguments.
 Program = list[str]
 
 
-@pytest.fixture(scope="module", params=["python", "go"])
-def program(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Program:
-    """Generate and build a program."""
+@pytest.fixture(scope="module")
+def program(tmp_path_factory: pytest.TempPathFactory) -> Program:
+    """Generate the modules of the program."""
     pytest.importorskip("grpc_tools")
-    folder = tmp_path_factory.mktemp(request.param)
-    if request.param == "go":
-        return in_go(folder)
-    protoc(f"--python_out={folder}", f"--grpc_python_out={folder}")
+    folder = tmp_path_factory.mktemp("plain")
+    protoc = [sys.executable, "-m", "grpc_tools.protoc", f"-I{ROOT / 'proto'}"]
+    outputs = [f"--python_out={folder}", f"--grpc_python_out={folder}"]
+    subprocess.run([*protoc, *outputs, "rdf.proto", "grpc.proto"], check=True)
     return [sys.executable, str(Path(__file__).with_name("plain.py")), str(folder)]
-
-
-def protoc(*arguments: str) -> None:
-    command = [sys.executable, "-m", "grpc_tools.protoc", f"-I{ROOT / 'proto'}"]
-    subprocess.run([*command, *arguments, "rdf.proto", "grpc.proto"], check=True)
-
-
-def in_go(folder: Path) -> Program:
-    if not os.environ.get("JELLY_PLUGINS_GO"):
-        pytest.skip("downloads Go modules: set JELLY_PLUGINS_GO=1 to run this")
-    if shutil.which("go") is None:
-        pytest.skip("go is not installed")
-    shutil.copytree(Path(__file__).with_name("plain_go"), folder, dirs_exist_ok=True)
-
-    def go(*arguments: str) -> None:
-        environment = {**os.environ, "GOBIN": str(folder / "bin")}
-        subprocess.run(["go", *arguments], cwd=folder, env=environment, check=True)
-
-    go("install", "google.golang.org/protobuf/cmd/protoc-gen-go@v1.36.8")
-    go("install", "google.golang.org/grpc/cmd/protoc-gen-go-grpc@v1.5.1")
-    options = "Mrdf.proto=plain/jelly,Mgrpc.proto=plain/jelly,module=plain"
-    for name in ("go", "go-grpc"):
-        protoc(
-            f"--plugin=protoc-gen-{name}={folder / 'bin' / f'protoc-gen-{name}'}",
-            f"--{name}_out={folder}",
-            f"--{name}_opt={options}",
-        )
-    go("build", "-o", "plain", ".")
-    return [str(folder / "plain")]
 
 
 def run(program: Program, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
