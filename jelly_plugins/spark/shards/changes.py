@@ -141,17 +141,14 @@ def resolve(
 def _check_new(opening: PatchRows, logs: Sequence[Log], check_prev: bool) -> None:
     """Check that a log, which has no patch that was the last one applied, may begin here."""
     heads = [log.last for log in logs if log.first == opening.id]
-    if not heads and (opening.prev is None or not check_prev):
-        return
-    expected = " or ".join((heads or [log.last for log in logs])[:_SHOWN])
-    if heads:
-        message = f"the store is at patch {expected}, which the log does not have"
-    elif logs:
-        expected += f" or one of {len(logs) - _SHOWN} others" if len(logs) > _SHOWN else ""
-        message = f"the log follows patch {opening.prev}, but the store is at patch {expected}"
-    else:
-        message = f"it follows patch {opening.prev}, but nothing was applied before"
-    raise ChainError(message, expected=expected or None, found=opening.prev)
+    if heads or (opening.prev is not None and check_prev):
+        expected = " or ".join((heads or [log.last for log in logs])[:_SHOWN]) or None
+        raise ChainError(
+            f"the log begins with patch {opening.id} (prev: {opening.prev}), and the store is at "
+            f"patch {expected}",
+            expected=expected,
+            found=opening.prev,
+        )
 
 
 # Operations

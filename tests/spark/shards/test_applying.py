@@ -131,7 +131,7 @@ def test_a_patch_that_does_not_follow_changes_nothing(tmp_path: Path) -> None:
         b"H id <urn:3> . H prev <urn:2> . A <urn:s> <urn:p> <urn:3> .",
         b"H prev <urn:2> . A <urn:s> <urn:p> <urn:3> .",
     ):
-        with pytest.raises(ChainError, match="the log follows patch <urn:2>"):
+        with pytest.raises(ChainError, match=r"prev: <urn:2>.* at patch <urn:1>"):
             apply(root, log)
     assert ShardedStore(root).version == 1
     assert apply(root, log, check_prev=False).committed
@@ -345,8 +345,8 @@ def test_what_is_new(given: list[PatchRows], start: int, last: Log | None) -> No
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        (log("1", "2"), "the store is at patch 3, which the log does not have"),
-        (log(("9", "8"), "10"), "the log follows patch 8, but the store is at patch 3 or x"),
+        (log("1", "2"), r"begins with patch 1 \(prev: None\), and the store is at patch 3$"),
+        (log(("9", "8"), "10"), r"patch 9 \(prev: 8\), and the store is at patch 3 or x"),
         (log(("4", "3"), ("6", "5")), "it follows patch 5, but the patch before it is 4"),
         (log("a", "b", ("a", None)), "an earlier patch of the log has the same id"),
         (log("a", ("b", None), ("c", None), ("b", None)), "an earlier patch of the log has the"),
@@ -358,7 +358,7 @@ def test_logs_that_do_not_follow(given: list[PatchRows], message: str) -> None:
 
 
 def test_nothing_was_applied() -> None:
-    with pytest.raises(ChainError, match="it follows patch 8, but nothing was applied before"):
+    with pytest.raises(ChainError, match=r"\(prev: 8\), and the store is at patch None"):
         resolve(log(("9", "8")), ())
     assert resolve(log(("9", "8")), (), check_prev=False)[0] == (Log("9", "9", 3),)
 

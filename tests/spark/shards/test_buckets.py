@@ -225,15 +225,13 @@ def test_invalid_settings_are_rejected_without_their_values() -> None:
         assert "PASSWORD" not in str(caught.value)
 
 
-def test_an_endpoint_that_is_not_https(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_endpoint_that_is_not_https() -> None:
     given = {"endpoint": "http://127.0.0.1:1", "region": "x", "max_retries": 0}
     given |= {"access_key_id": "x", "secret_access_key": "x"}
     with pytest.raises(RootError, match="not https needs allow_http"):
         Bucket("s3://b/x", given).versions()
-    for more in ({"AWS_Allow_HTTP": True}, {"timeout": "1s"}):
-        monkeypatch.setenv("AWS_ALLOW_HTTP", "true")
-        with pytest.raises(RootError, match="no connection to the endpoint"):
-            Bucket("s3://b/x", {**given, **more}).versions()
+    with pytest.raises(RootError, match="no connection to the endpoint"):
+        Bucket("s3://b/x", {**given, "AWS_Allow_HTTP": True}).versions()
 
 
 def test_a_root_that_is_not_a_bucket() -> None:
