@@ -149,9 +149,7 @@ def validate(
     format_: RdfFormat | None = None,
     frames: bool = False,
     json: bool = False,
-    settings: Annotated[
-        ValidationSettings, "ordered", "base", "held_by", "terms", "concatenated", "strict"
-    ],
+    settings: Annotated[ValidationSettings, "ordered", "base", "terms", "concatenated", "strict"],
 ) -> None:
     """Check an RDF file, and compare it with other RDF files.
 
@@ -168,14 +166,11 @@ def validate(
     :param from_: Format of those files; by default from their names.
     :param format_: Format of SRC; by default from its name.
     :param frames: Print one line per frame; compare frame by frame.
-    :param held_by: Compare both as a backend (rdflib, oxigraph) stores them: it may rewrite terms.
     """
     if are_results((source,)):
         reject_others("query results", "source", "json")
         _validate_results(source, json)
         return
-    if settings.held_by is not None and (settings.ordered or frames or not against):
-        raise UsageError("--held-by needs --against, without --ordered and --frames")
     form = format_ or format_of(source) or Format.JELLY
     if form not in (Format.JELLY, Format.JELLY_TEXT) and (frames or settings.concatenated):
         raise UsageError(f"--frames and --concatenated apply to Jelly, not to {form}")

@@ -161,16 +161,6 @@ def parse_context(text: str) -> tuple[str, Any]:
             raise ValueError(f"{text}: {error}") from error
 
 
-def _backend(name: str) -> Any:
-    from ..backends import backend_names, get_backend
-
-    try:
-        return get_backend(name)
-    except KeyError:
-        names = ", ".join(backend_names())
-        raise ValueError(f"{name!r} is not one of the backends {names}") from None
-
-
 Iri: TypeAlias = Annotated[str, Parsed("IRI")]
 File: TypeAlias = Annotated[str, Parsed("FILE")]
 Folder: TypeAlias = Annotated[str, Parsed("DIR")]
@@ -205,7 +195,6 @@ SHARED: Final = {
         "Accept and declare generalized statements.", ("--generalized",)
     ),
     "generalized": _Shared("Accept generalized statements in text."),
-    "held_by": _Shared(kind=Annotated[Any, Parsed("BACKEND", _backend)]),
     "json": _Shared("Print JSON."),
     "log": _Shared(_LOG, kind=Annotated[str, Parsed("LOG")]),
     "logs": _Shared(f"{_LOG} In their order.", kind=list[Annotated[str, Parsed("LOG")]]),

@@ -24,8 +24,7 @@ class PatchRow(NamedTuple):
     """An operation and its position in the file. Terms are text of N-Triples.
 
     :ivar patch: number of its patch in the file, from 0.
-    :ivar id: the patch's header ``id``, if it has been read.
-    :ivar prev: the patch's header ``prev``, if it has been read.
+    :ivar id: the patch's header ``id``, if it has been read; likewise ``prev``.
     :ivar transaction: number of its transaction in the file, from 0; None outside of a transaction.
         TX, TC and TA belong to the transaction that they start or end.
     :ivar order: number of the row in the file, from 0; headers and ends of patches count.
@@ -54,12 +53,7 @@ ROWS: Final = pa.schema(
 
 
 class OperationRows:
-    """Converts operations to rows.
-
-    :param about: whether headers and ends of patches are rows too.
-
-    :ivar transaction: number of the open transaction; None outside of one.
-    """
+    """Converts operations to rows; with ``about``, headers and ends of patches are rows too."""
 
     def __init__(self, about: bool) -> None:
         self._about = about
@@ -69,6 +63,7 @@ class OperationRows:
         self._patch = 0
         self._id: str | None = None
         self._prev: str | None = None
+        #: Number of the open transaction; None outside of one.
         self.transaction: int | None = None
 
     def batches(self, batches: Iterable[OperationColumns]) -> Iterator[pa.RecordBatch]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..backends import Backend
 from ..codec import DEFAULT_LIMITS, Limits
 
 
@@ -15,8 +14,6 @@ class ValidationSettings:
     :ivar ordered: also compare the order and number of statements; otherwise RDF graphs or datasets
         are compared.
     :ivar base: base IRI for relative IRIs in text.
-    :ivar held_by: compare both as this backend stores them, in memory: it may rewrite literals
-        (``"01"^^xsd:integer`` to ``"1"``). Order means nothing then.
     :ivar terms: also check IRIs (relative, illegal) and language tags (malformed), which may be
         anything in Jelly; the result lists the problems.
     :ivar concatenated: treat options at the start of a frame as a new stream, as after ``cat``.
@@ -27,7 +24,6 @@ class ValidationSettings:
 
     ordered: bool = False
     base: str | None = None
-    held_by: Backend | None = None
     terms: bool = False
     concatenated: bool = False
     strict: bool = False

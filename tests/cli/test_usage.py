@@ -77,8 +77,6 @@ USAGE = [
     ("validate x.jelly --against .", "--frames"),
     ("validate x.jelly --against a.txt", "--from"),
     ("validate x.jelly --against - --from nt", "--against: a file is needed, not stdin"),
-    ("validate x.jelly --held-by oxigraph", "--against"),
-    ("validate x.jelly --against x.nt --held-by x", "backends"),
     # Patches
     ("patch nonsense", "nonsense"),
     ("patch apply x.rdfp", "--store"),

@@ -9,12 +9,10 @@ from pathlib import Path
 from jelly_plugins import (
     BlankNode,
     Iri,
-    Literal,
     LogicalType,
     PhysicalType,
     StreamOptions,
     Triple,
-    write,
     write_frames,
 )
 from jelly_plugins.codec import Encoder, delimit
@@ -36,20 +34,6 @@ def test_a_valid_stream(tmp_path: Path) -> None:
     report = json.loads(jelly("validate", path, "--json").text)
     assert report["valid"] is True
     assert report["comparison"] is None
-
-
-def test_what_a_store_holds_can_be_compared(tmp_path: Path) -> None:
-    number = "http://www.w3.org/2001/XMLSchema#integer"
-    path = tmp_path / "x.jelly"
-    write([Triple(Iri("urn:s"), Iri("urn:p"), Literal("01", datatype=number))], path)
-    held = lines_file(
-        [Triple(Iri("urn:s"), Iri("urn:p"), Literal("1", datatype=number))], tmp_path / "x.nt"
-    )
-    assert jelly("validate", path, "--against", held).code == 1
-    for backend in ("rdflib", "oxigraph"):
-        assert jelly("validate", path, "--against", held, "--held-by", backend).code == 0
-    other = lines_file([Triple(Iri("urn:s"), Iri("urn:p"), Literal("1"))], tmp_path / "y.nt")
-    assert jelly("validate", path, "--against", other, "--held-by", "oxigraph").code == 1
 
 
 def test_an_invalid_stream(tmp_path: Path) -> None:

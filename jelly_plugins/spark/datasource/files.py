@@ -40,10 +40,7 @@ class DataFile:
 
 
 class Files:
-    """Files on any file system that fsspec supports.
-
-    :param storage: settings of file systems other than the local one, as fsspec takes them.
-    """
+    """Files on any file system that fsspec supports; ``storage`` has settings for it."""
 
     def __init__(self, storage: Mapping[str, Any] | None = None) -> None:
         self._storage = dict(storage or {})
@@ -119,8 +116,6 @@ class Files:
 
 def natural(path: str) -> tuple[tuple[str | int, ...], ...]:
     """Return a sort key for a path: folder by folder, with numbers in names compared as numbers.
-
-    Paths with equal keys, such as ``1`` and ``01``, have no defined order.
 
     >>> sorted(["a/10.rdfp", "a/2.rdfp", "a-b/1.rdfp"], key=natural)
     ['a/2.rdfp', 'a/10.rdfp', 'a-b/1.rdfp']

@@ -171,10 +171,8 @@ def _column(batch: pa.RecordBatch, name: str) -> Any:
 
 
 class _Terms(dict[int, Any]):
-    """The distinct terms of a column, each parsed when it is first used.
-
-    :ivar places: for each row, the key of its term.
-    """
+    """The distinct terms of a column, each parsed when it is first used; ``places`` has the key of
+    the term of each row."""
 
     def __init__(self, batch: pa.RecordBatch, name: str) -> None:
         column = pa.nulls(batch.num_rows, pa.string())

@@ -33,10 +33,7 @@ REMEMBERED: Final = 5_000
 
 
 class Progress:
-    """Finds the files that no batch has read, and selects those of the next batch.
-
-    :param paths: files, folders and patterns, see :meth:`Files.list`; a folder may be empty.
-    """
+    """Finds the files that no batch has read, and selects those of the next batch."""
 
     def __init__(self, files: Files, paths: Sequence[str]) -> None:
         self._files = files
@@ -48,18 +45,15 @@ class Progress:
         self._available = self._list()
 
     def latest(self, start: Offset, most: int | None = None) -> Offset:
-        """Return the offset after the next batch.
-
-        :param most: maximum number of files to take; None for all.
-        :return: ``start`` itself if there is no new file.
-        :raises SourceError: a file is older than those of which the offset has only the number.
-        """
+        """Return the offset after the next batch of at most ``most`` files; ``start`` itself if
+        there is no new file."""
         listed = self._list() if self._available is None else self._available
         read = sorted([*start["read"], *start["new"]], key=_place)
         known = {path for _, path, _ in read}
         paths = {file.path for file in listed}
         others = [_entry(file) for file in listed if file.path not in known]
-        before = _up_to(start["last"], others)
+        last = start["last"]
+        before = 0 if last is None else sum(_place(each) <= _place(last) for each in others)
         if before > start["forgotten"]:
             raise SourceError(
                 f"{before - start['forgotten']} new files are older than the last "
@@ -74,20 +68,16 @@ class Progress:
         # The forgotten files are before all others, also before those of the next batches.
         forgotten = [each for each in read[:-REMEMBERED] if _place(each) < _place(new[0])]
         kept = read[len(forgotten) :]
-        last = forgotten[-1] if forgotten else start["last"]
         return {
             "batch": start["batch"] + 1,
             "new": new[:most],
             "read": kept,
-            "last": last,
+            "last": forgotten[-1] if forgotten else last,
             "forgotten": before + len({path for _, path, _ in forgotten}.intersection(paths)),
         }
 
     def batch(self, start: Offset, end: Offset) -> list[DataFile]:
-        """Return the files between two offsets, in order.
-
-        :raises SourceError: ``end`` is not the next offset after ``start``.
-        """
+        """Return the files between two offsets, in order."""
         if start["batch"] == end["batch"]:
             return []
         if start["batch"] + 1 != end["batch"]:
@@ -113,8 +103,3 @@ def _entry(file: DataFile) -> list[Any]:
 def _place(entry: list[Any]) -> tuple[Any, ...]:
     modified, path, _ = entry
     return modified, natural(path), path
-
-
-def _up_to(last: list[Any] | None, entries: Sequence[list[Any]]) -> int:
-    """Count the entries up to ``last``."""
-    return 0 if last is None else sum(_place(each) <= _place(last) for each in entries)

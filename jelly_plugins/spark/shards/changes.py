@@ -216,10 +216,8 @@ def _read(
 
 
 class _Parts:
-    """Sorts the rows of batches by shard.
-
-    :ivar found: for each shard, where its rows are: number of a batch, and rows in it.
-    """
+    """Sorts the rows of batches by shard; ``found`` has where the rows of each shard are: number of
+    a batch, and rows in it."""
 
     def __init__(self, layout: Version) -> None:
         self.found: dict[int, list[tuple[int, int, int]]] = {}

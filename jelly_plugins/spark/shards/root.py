@@ -342,10 +342,7 @@ def version_file(number: int) -> str:
 
 def numbers_of(names: Iterable[str]) -> list[int]:
     """Return the numbers of versions whose files have these names, relative to the root, in order.
-
-    >>> numbers_of(["_versions/000000000012.json", "_versions/12.json", "_versions/old/1.json"])
-    [12]
-    """
+    Other names are ignored."""
     found = (_VERSION.fullmatch(name) for name in names)
     return sorted(int(each[1]) for each in found if each is not None)
 

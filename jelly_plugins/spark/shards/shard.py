@@ -51,13 +51,8 @@ _ROWS: Final = RowFactory()
 
 
 class Changed(NamedTuple):
-    """A shard that was changed.
-
-    :ivar number: number of the shard.
-    :ivar shard: the shard now; as before if the operations have no effect.
-    :ivar added: number of quads that it did not have.
-    :ivar deleted: number of quads that it had.
-    """
+    """A shard that was changed: its number, the shard now, which is as before if the operations
+    have no effect, and the numbers of quads that it did not have, and that it had."""
 
     number: int
     shard: Shard
