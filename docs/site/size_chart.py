@@ -10,8 +10,8 @@ PAGE = DOCS / "figures.md"
 CHART = DOCS / "size.svg"
 
 _COLOURS = ("#8c959f", "#0a84d6", "#b9c0c7", "#6cb8ee")
-_INK = "#7d8590"
-_BAR, _GAP, _LEFT, _WIDTH, _LONGEST = 16, 26, 118, 640, 420
+_INK = "#24292f"  # on white, whatever the theme of the page
+_BAR, _GAP, _LEFT, _WIDTH, _LONGEST = 18, 28, 132, 640, 400
 
 
 def table(page: str) -> tuple[list[str], list[tuple[str, list[int]]]]:
@@ -28,12 +28,13 @@ def chart(page: str) -> str:
     """The chart as SVG: a group of bars for each file, its N-Triples the longest."""
     names, files = table(page)
     lines = list(_lines(names, files))
-    height = 20 + len(files) * (len(names) * _BAR + _GAP)
+    height = 22 + len(files) * (len(names) * _BAR + _GAP)
     return "\n".join(
         [
             f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {height}" '
-            f'font-family="sans-serif" font-size="12" fill="{_INK}">',
+            f'font-family="sans-serif" font-size="14" fill="{_INK}">',
             "<title>Bytes of the same statements</title>",
+            '<rect width="100%" height="100%" fill="#fff"/>',
             *lines,
             "</svg>\n",
         ]
@@ -41,9 +42,9 @@ def chart(page: str) -> str:
 
 
 def _lines(names: list[str], files: list[tuple[str, list[int]]]) -> Iterator[str]:
-    y = 14
+    y = 20
     for file, sizes in files:
-        yield f'<text x="0" y="{y}" font-weight="bold">{file}</text>'
+        yield f'<text x="8" y="{y}" font-weight="bold">{file}</text>'
         y += 6
         for name, size, colour in zip(names, sizes, _COLOURS, strict=True):
             width = round(_LONGEST * size / sizes[0], 1)
