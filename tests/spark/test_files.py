@@ -10,7 +10,7 @@ from pathlib import Path
 import fsspec
 import pytest
 
-from jelly_plugins.errors import SourceError
+from jelly_plugins.errors import OptionsError, SourceError
 from jelly_plugins.spark.datasource import progress as progress_module
 from jelly_plugins.spark.datasource.files import DataFile, Files
 from jelly_plugins.spark.datasource.options import given_paths
@@ -60,6 +60,17 @@ def test_files_and_patterns_each_file_once_for_each_path(folder: Path) -> None:
     assert names(folder, f"file://{folder}/x%20y.jelly") == ["x%20y.jelly"]
 
 
+def test_patterns_mean_what_they_mean_in_spark(folder: Path) -> None:
+    assert names(folder, f"{folder}/{{a,b}}.*") == ["a.jelly", "b.jelly.gz"]
+    assert names(folder, f"{folder}/{{a.jelly,none}}") == ["a.jelly"]
+    assert names(folder, f"{folder}/{{day*/c,{{a,x}}}}.jelly") == ["a.jelly", "days/c.jelly"]
+    assert names(folder, f"{folder}/{{_SUCCESS,a*}}") == ["a.jelly"]
+    assert names(folder, f"{folder}/[^ad]*") == ["b.jelly.gz"]
+    assert names(folder, f"{folder}/[!ad]*") == ["b.jelly.gz"]
+    with pytest.raises(SourceError, match="there is no such file or folder"):
+        Files().list([f"{folder}/{{none,nothing}}"])
+
+
 def test_a_path_without_a_scheme_is_local(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     odd = ("data::2026", "memory::x", "a::memory:", "b#c?d")
     for name in odd:
@@ -95,6 +106,18 @@ def test_numbers_in_names_are_numbers(tmp_path: Path) -> None:
     # Several paths keep the order in which they are given.
     given = [f"{tmp_path}/{name}" for name in reversed(in_order)]
     assert names(tmp_path, *given) == in_order[::-1]
+
+
+def test_folders_named_as_columns_are_not_skipped(folder: Path) -> None:
+    (folder / "day=1").mkdir()
+    (folder / "day=1" / "c.jelly").write_bytes(b"12345")
+    with pytest.raises(OptionsError, match=r"the folder 'day=1' looks like a column, which would"):
+        Files().list([str(folder)])
+    # The user has said which folder.
+    assert names(folder, f"{folder}/day=1") == ["day=1/c.jelly"]
+    assert names(folder, f"{folder}/day=*") == ["day=1/c.jelly"]
+    (folder / "x=1.jelly").write_bytes(b"12345")
+    assert names(folder, f"{folder}/x=1.jelly") == ["x=1.jelly"]
 
 
 # How streams over folders go on, and start again. No Spark

@@ -19,13 +19,17 @@ import fsspec
 from fsspec.implementations.local import LocalFileSystem
 from fsspec.spec import AbstractFileSystem
 
-from ...errors import JellyError, SourceError
+from ...errors import JellyError, OptionsError, SourceError
 
 _DIGITS: Final = re.compile(r"([0-9]+)")
 _HIDDEN: Final = ("_", ".")
-_MAGIC: Final = frozenset("*?[")
+_MAGIC: Final = frozenset("*?[{")
+#: Braces without others inside.
+_BRACES: Final = re.compile(r"\{([^{}]*)\}")
 #: A path with a scheme, or a chain of them, such as ``simplecache::s3://bucket/folder``.
 _URL: Final = re.compile(r"(?:[A-Za-z][A-Za-z0-9+.-]*::)*[A-Za-z][A-Za-z0-9+.-]*://")
+#: A folder that is named like a column.
+_COLUMN: Final = re.compile(r"(?:^|/)([^/=]+=[^/]+)/")
 
 #: Keys under which file systems return the time of modification, in seconds or as a date.
 _MODIFIED: Final = ("mtime", "LastModified", "last_modified", "updated", "created")
@@ -66,7 +70,8 @@ class Files:
         """List the files of each path, in the order of their names.
 
         :param paths: files, folders (including all subfolders), or patterns with ``*``, ``?``,
-            ``[...]`` and ``**``.
+            ``[...]``, ``{...}`` and ``**``.
+        :raises OptionsError: a folder below a path is named like a column, ``name=value``.
         """
         found: list[DataFile] = []
         for path in paths:
@@ -79,7 +84,12 @@ class Files:
         try:
             roots = [name]
             if _MAGIC.intersection(name) and not system.exists(name):
-                matches = map(str, system.glob(name))
+                matches = {
+                    str(each)
+                    for pattern in _alternatives(name)
+                    # A pattern of Hadoop may negate a range with either character.
+                    for each in system.glob(pattern.replace("[^", "[!"))
+                }
                 roots = [each for each in matches if not _hidden(_below(each, name))]
             if not roots or not all(map(system.exists, roots)):
                 raise SourceError("there is no such file or folder", source=path)
@@ -88,8 +98,16 @@ class Files:
                     yield self._file(system, system.info(root))
                     continue
                 for each, info in system.find(root, detail=True).items():
-                    if not _hidden(_below(str(each), root)):
-                        yield self._file(system, info)
+                    inside = _below(str(each), root)
+                    if _hidden(inside):
+                        continue
+                    if column := _COLUMN.search(inside):
+                        raise OptionsError(
+                            f"{path}: the folder {column[1]!r} looks like a column, which would be "
+                            "lost: name such folders in the path, as in folder/date=*, and take "
+                            "the value from the column source"
+                        )
+                    yield self._file(system, info)
         except JellyError:
             raise
         except Exception as error:
@@ -124,6 +142,17 @@ def natural(path: str) -> tuple[tuple[str | int, ...], ...]:
         tuple(int(part) if at % 2 else part for at, part in enumerate(_DIGITS.split(name)))
         for name in path.split("/")
     )
+
+
+def _alternatives(pattern: str) -> list[str]:
+    """Expand a pattern with ``{a,b}`` to patterns without it."""
+    found = _BRACES.search(pattern)
+    if found is None:
+        return [pattern]
+    before, after = pattern[: found.start()], pattern[found.end() :]
+    return [
+        each for part in found[1].split(",") for each in _alternatives(f"{before}{part}{after}")
+    ]
 
 
 def _below(name: str, root: str) -> str:
