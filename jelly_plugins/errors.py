@@ -147,7 +147,8 @@ class ServiceError(JellyError):
     :ivar status: name of gRPC's status code, such as ``"INVALID_ARGUMENT"`` or ``"UNAVAILABLE"``.
     """
 
-    def __init__(self, message: str, *, status: str, source: str | None = None) -> None:
+    # Copying and pickling call the class with the message alone.
+    def __init__(self, message: str, *, status: str = "UNKNOWN", source: str | None = None) -> None:
         super().__init__(message, source=source)
         self.status = status
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import pickle
 import re
 import typing
 from collections.abc import Iterator
@@ -11,6 +12,8 @@ from typing import Any, Final
 from unittest.mock import MagicMock
 
 import pytest
+
+from jelly_plugins import errors
 
 from .shared_data import ROOT
 
@@ -124,3 +127,13 @@ def test_types_in_public_signatures_are_public(module: str) -> None:
 def test_a_page_describes_each_module(module: str, page: str) -> None:
     text = (DOCS / "api" / f"{page}.md").read_text(encoding="utf-8")
     assert re.search(rf"^(# |::: ){re.escape(module)}$", text, re.MULTILINE)
+
+
+def test_errors_can_be_sent_to_another_process() -> None:
+    kinds = [each for each in vars(errors).values() if isinstance(each, type)]
+    kinds = [each for each in kinds if issubclass(each, errors.JellyError)]
+    assert errors.ServiceError in kinds
+    for kind in kinds:
+        error = kind("a message").locate(source="x.jelly")
+        copied = pickle.loads(pickle.dumps(error))
+        assert (type(copied), str(copied), vars(copied)) == (kind, str(error), vars(error))

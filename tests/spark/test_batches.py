@@ -100,6 +100,8 @@ def test_compressed_bare_and_empty_files(tmp_path: Path) -> None:
     bare.write_bytes(frame)
     write([], empty)
     assert len(read(packed, bare, empty)) == 1005
+    empty.write_bytes(b"")
+    assert len(read(bare, empty)) == len(read(bare))
 
 
 def test_joined_files(tmp_path: Path) -> None:
@@ -145,7 +147,6 @@ def test_permissive_keeps_what_came_before(corrupt: Path, tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("data", "error", "message"),
     [
-        (b"", JellyError, "empty"),
         (b"<urn:s> <urn:p> <urn:o> .\n", JellyError, "frame 0"),
         (write_bytes(TRIPLES)[:-5], TruncatedError, "frame 7: the input ends inside a frame"),
         (gzip.compress(write_bytes(TRIPLES))[:-9], TruncatedError, "frame"),

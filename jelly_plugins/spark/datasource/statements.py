@@ -183,7 +183,8 @@ def decode_frames(
                 yield from decoder.finish()
                 decoder = ColumnDecoder(first_frame=decoder.next_frame)
             yield from decoder.decode(frame)
-        yield from decoder.finish()
+        if decoder.next_frame > first_frame:
+            yield from decoder.finish()
     except JellyError:
         yield from decoder.flush()
         raise
@@ -214,13 +215,14 @@ def cut(file: DataFile, files: Files, target: int) -> Iterator[tuple[FileSplit, 
 
 
 def _frames(file: BinaryIO, split: FileSplit) -> Iterator[bytes]:
-    """Read the frames of a split."""
+    """Read the frames of a split; a file of zero bytes has none, and no rows."""
     splitter = FrameSplitter()
     left = sys.maxsize if split.stop is None else split.stop - split.start
     if split.start:
         file.seek(split.start)
         splitter.delimited = True
     number = split.first_frame
+    data = b""
     try:
         with Input(file) as opened:
             for data in opened.chunks():
@@ -230,7 +232,7 @@ def _frames(file: BinaryIO, split: FileSplit) -> Iterator[bytes]:
                 left -= len(data)
                 if left <= 0:
                     break
-        for frame in splitter.finish():
+        for frame in splitter.finish() if data else ():
             yield frame
             number += 1
     except JellyError as error:
