@@ -175,7 +175,7 @@ def open_log(src: Source, syntax: Syntax, settings: ReadSettings) -> TextLog:
 
         events = partial(turtle_events, syntax=syntax, settings=settings)
     elif form is LogFormat.RDF_XML:
-        from .rdf_xml import rdf_xml_events
+        from .documents import rdf_xml_events
 
         events = partial(rdf_xml_events, settings=settings)
     elif form is LogFormat.YAML_LD:
@@ -183,7 +183,7 @@ def open_log(src: Source, syntax: Syntax, settings: ReadSettings) -> TextLog:
 
         events = partial(yaml_ld_events, settings=settings)
     else:
-        from .json_ld import ndjson_ld_events
+        from .documents import ndjson_ld_events
 
         events = partial(ndjson_ld_events, syntax=syntax, settings=settings)
     source = Input(src)

@@ -55,7 +55,6 @@ class ReadOptions(_Limited, total=False):
     base: str | None
     context: Any
     contexts: Contexts | None
-    strict: bool
 
 
 class WriteOptions(_Limited, total=False):
@@ -80,7 +79,6 @@ class ReadSettings:
         in YAML-LD.
     :ivar contexts: remote contexts by IRI, or a function that returns one for an IRI. They are
         never fetched.
-    :ivar strict: whether to reject blank lines in NDJSON-LD.
     :ivar limits: the limits on untrusted input. ``frame_rows`` bounds the statements of a
         message, ``frame_expansion`` their text, ``frame_bytes`` a line, a token, a document or a
         frame.
@@ -89,7 +87,6 @@ class ReadSettings:
     base: str | None = None
     context: Any = None
     contexts: Contexts | None = None
-    strict: bool = False
     limits: Limits = DEFAULT_LIMITS
 
 

@@ -14,8 +14,8 @@ import pytest
 from jelly_plugins import LimitError, Limits, TextError, native
 from jelly_plugins.formats.json_ld import ContextLoader
 from jelly_plugins.io.sources import Input
+from jelly_plugins.messages.documents import rdf_xml_events
 from jelly_plugins.messages.formats import syntax_named
-from jelly_plugins.messages.rdf_xml import rdf_xml_events
 from jelly_plugins.messages.reader import read_messages
 from jelly_plugins.messages.text import ReadSettings
 from jelly_plugins.messages.turtle import turtle_events
