@@ -45,11 +45,8 @@ _ESCAPES: Final = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", "\r": "
 
 
 class _Element(NamedTuple):
-    """An open element.
-
-    :ivar values: what its children contain: bindings and parts of a quoted triple by name, and a
-        term by the empty string.
-    """
+    """An open element, and the values of its children: bindings and parts of a quoted triple by
+    name, and a term by the empty string."""
 
     name: str
     attributes: dict[str, str]
