@@ -89,7 +89,11 @@ def ndjson_ld_events(source: Input, syntax: Syntax, settings: ReadSettings) -> G
         yield number
 
 
-def rdf_xml_events(source: Input, settings: ReadSettings) -> Generator[Event]:
+def rdf_xml_events(
+    source: Input,
+    syntax: Syntax,  # noqa: ARG001
+    settings: ReadSettings,
+) -> Generator[Event]:
     """The messages of a log in RDF/XML. Each document has the encoding that it declares, in which
     ASCII characters are single bytes."""
     format_ = pyoxigraph_module().RdfFormat.RDF_XML

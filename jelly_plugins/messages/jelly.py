@@ -35,10 +35,7 @@ _quad: Final = partial(tuple.__new__, Quad)
 
 
 def read_jelly(src: Source, limits: Limits) -> Generator[Message]:
-    """The messages of a log.
-
-    :raises JellyError: with frame and row.
-    """
+    """The messages of a log."""
     frames = FrameBytes(src, limits=limits)
     with FrameReader(frames, limits=limits) as reader:
         for index, frame in enumerate(reader):
@@ -101,11 +98,7 @@ class JellyWriter:
         self._reader = QuadReader(limits)
 
     def write(self, message: Message | TextMessage) -> None:
-        """Write a message.
-
-        :raises JellyError: the stream cannot express it, or the frame is larger than a reader
-            accepts.
-        """
+        """Write a message, unless the frame is larger than a reader accepts."""
         if isinstance(message, TextMessage):
             if not self._in_graphs:
                 if self._encoder is None:
@@ -141,10 +134,6 @@ class JellyWriter:
 
 
 def _triples(quads: list[Quad]) -> list[Any]:
-    """The triples of quads.
-
-    :raises TermError: one is in a named graph.
-    """
     for quad in quads:
         if quad[3] is not DEFAULT_GRAPH:
             raise TermError(

@@ -282,10 +282,7 @@ class TextWriter:
                 out.write(f"PREFIX {prefix}: <{iri}>\n".encode())
 
     def write(self, message: Message | TextMessage) -> None:
-        """Write a message.
-
-        :raises TermError: the syntax cannot express it.
-        """
+        """Write a message."""
         if isinstance(message, Message):
             message = TextMessage(self._lines.text(message.quads))
         text = self._source.text = message.text

@@ -23,6 +23,7 @@ from ..io.chunks import ChunkFile
 from ..io.sources import Input
 from ..lazy import library
 from .documents import Documents, located
+from .formats import Syntax
 from .text import Event, ReadSettings
 
 _NULL: Final = frozenset(("", "~", "null", "Null", "NULL"))
@@ -45,7 +46,11 @@ _DEPTH: Final = 256
 _VALUES: Final = 1_000_000
 
 
-def yaml_ld_events(source: Input, settings: ReadSettings) -> Generator[Event]:
+def yaml_ld_events(
+    source: Input,
+    syntax: Syntax,  # noqa: ARG001
+    settings: ReadSettings,
+) -> Generator[Event]:
     """The messages of a log in YAML-LD."""
     # Its extra includes all that documents need.
     yaml = library("yaml", "YAML-LD", "messages")

@@ -11,7 +11,7 @@ Terms that rdflib cannot hold are rejected where they occur: many files declare 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from functools import cache, partial
+from functools import lru_cache, partial
 from itertools import islice
 from typing import Any, Final, TypeAlias
 
@@ -37,11 +37,6 @@ Statement: TypeAlias = tuple[Node, Node, Node] | tuple[Node, Node, Node, Node]
 MAX_DECIMAL_EXPONENT: Final = 1000
 
 _XSD_DECIMAL: Final = "http://www.w3.org/2001/XMLSchema#decimal"
-
-
-def kept(label: str) -> BNode:
-    """Make the blank node of a label, unchanged."""
-    return BNode(_string(label))
 
 
 def default_graph(dataset: ConjunctiveGraph) -> Graph:
@@ -80,14 +75,16 @@ class RdflibFactory:
             raise ValueError(f"blank_nodes must be 'fresh' or 'keep' (got {blank_nodes!r})")
         module = compiled()
         scope = BNode()
-        node: Callable[[str], BNode] = kept
+        node: Callable[[str], BNode] = BNode
         if blank_nodes == "fresh":
             node = partial(_fresh_node, scope)
-        self.iri: Callable[[str], URIRef] = make_iri
+        self.iri: Callable[[str], URIRef] = URIRef
         self.literal: Callable[[str, str | None, str | None], Literal] = make_literal
         check, check_quad = _check_triple, _check_quad
         if module is not None:
-            node = module.blank_node if node is kept else module.Scope(f"{scope}b", node).blank_node
+            node = (
+                module.blank_node if node is BNode else module.Scope(f"{scope}b", node).blank_node
+            )
             self.iri = module.iri
             self.literal = module.Literals(make_literal).literal
             check = module.Statements(check).check
@@ -107,7 +104,6 @@ class RdflibFactory:
 
 def _fresh_node(scope: str, label: str) -> BNode:
     """Make the node of a label in one read."""
-    label = _string(label)
     # Derived from the label, because a stream may have more labels than fit into memory. "b" and
     # "x" distinguish an unchanged label from one in hexadecimal, which is valid in all formats.
     if label.isascii() and label.isalnum():
@@ -123,26 +119,22 @@ def read_form(term: Any) -> Any:
         return term
     if term.datatype == namespace.XSD.string:
         return Literal(str(term))
-    read = _read_literal()(str(term), None, str(term.datatype))
+    module = compiled()
+    make = make_literal if module is None else _literals(module.bindings())
+    read = make(str(term), None, str(term.datatype))
     # The given term has its hash already.
     return term if str(read) == str(term) else read
 
 
-@cache
-def _read_literal() -> Callable[[str, str | None, str | None], Literal]:
-    module = compiled()
-    return make_literal if module is None else module.Literals(make_literal).literal
-
-
-def make_iri(value: str, /) -> URIRef:
-    """Make an IRI with rdflib's constructor."""
-    return URIRef(_string(value))
+@lru_cache(1)
+def _literals(_bindings: int) -> Callable[[str, str | None, str | None], Literal]:
+    module: Any = compiled()
+    make: Callable[[str, str | None, str | None], Literal] = module.Literals(make_literal).literal
+    return make
 
 
 def make_literal(lex: str, langtag: str | None, datatype: str | None, /) -> Literal:
     """Make a literal with rdflib's constructor."""
-    for part in (lex, *(part for part in (langtag, datatype) if part is not None)):
-        _string(part)
     try:
         if datatype == _XSD_DECIMAL:
             _check_decimal(lex)
@@ -152,13 +144,6 @@ def make_literal(lex: str, langtag: str | None, datatype: str | None, /) -> Lite
     except Exception as error:
         # Converters of lexical forms, including the user's (rdflib.term.bind), may raise anything.
         raise TermError(f"rdflib cannot hold a literal: {error}") from error
-
-
-def _string(value: Any) -> str:
-    """Return a part of a term, which the compiled constructors check too."""
-    if not isinstance(value, str):
-        raise TypeError(f"a part of a term is a str, not {type(value).__name__}")
-    return value
 
 
 def _same(terms: Any, /) -> Any:

@@ -217,13 +217,13 @@ IRIS = [
     *("http://ex/#a#b", "http://ex/\u00e9", "http://ex/a%20b", "urn:x:", "http://", "a:"),
     *("http://ex:99999/", "http://user@ex@b/", "http://ex/\ue000", "x-y.z:q", "urn:@type"),
     *("http://ex/\x85b", "http://ex/\u2028b", "http://ex/\ufffeb", "http://ex/" + "x" * 1100),
-    *("mailto:a b", "1a:b", "rel", "", "http://ex/<", "http://ex/\\"),
+    *("mailto:a b", "1a:b", "rel", "", "http://ex/<", "http://ex/\\", "urn:\ud800"),
 ]
 TAGS = ["en-x-toolong123", "EN-gb", "a", "i", "x-y", "zh-classical", "en-", "", "e!", "\u00e9"]
 TEXTS = [
     *("", "\x00", "\ufffe", "\r", "a\tb", "a\nb", "\x85", "x \x85 y", "\u2028", "x\u2029\u2029 y"),
     *(" a ", "\x7f", "\x9f", "\ufeff", "\U0010fffe", "\U000fffff", "\\", '"', "'", "]]>", "<!--"),
-    *("\\u2028", "yes", "1e20", "- a", "a: b", "#", "&a;"),
+    *("\ud800", "\\u2028", "yes", "1e20", "- a", "a: b", "#", "&a;"),
 ]
 JSON = "http://www.w3.org/1999/02/22-rdf-syntax-ns#JSON"
 TERMS: list[Any] = [
