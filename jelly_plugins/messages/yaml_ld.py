@@ -41,7 +41,7 @@ _BREAK: Final = re.compile("[\x85\u2028\u2029]")
 #: Maximum number of digits of an integer; Python does not read many more.
 _DIGITS: Final = 1000
 #: Maximum nesting of collections.
-_DEPTH: Final = 256
+_DEPTH: Final = 128
 #: Maximum number of values of a document, including those that aliases repeat.
 _VALUES: Final = 1_000_000
 
