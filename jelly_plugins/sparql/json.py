@@ -1,7 +1,7 @@
 """Results in JSON: one solution is held at a time.
 
-Reference: SPARQL 1.2 Query Results JSON Format. The head comes first; other members may be in any
-order, and unknown ones are skipped.
+Reference: SPARQL 1.2 Query Results JSON Format. Members may be in any order; unknown ones are
+skipped.
 """
 
 from __future__ import annotations
@@ -25,6 +25,8 @@ _ESCAPE: Final = 12
 #: Maximum number of quotes, commas, objects and arrays of a value: 16 for each variable of the
 #: default limits. They take up to 100 bytes of memory each.
 _PARTS: Final = 1 << 20
+#: Bytes that an empty solution before the head takes in memory.
+_HELD_BYTES: Final = 64
 #: Members that may occur once.
 _ONCE: Final = frozenset(("head", "results", "boolean", "bindings"))
 
@@ -154,27 +156,32 @@ def _rows(chunks: Iterator[bytes], limits: Limits) -> Iterator[Row]:
     text = _Text(chunks, limits)
     names: list[str] | None = None
     boolean: Any = None
+    #: Solutions before the head.
+    early: list[str] | None = None
     seen = set()
     for member in text.members("the document"):
         seen.add(member)
         if member == "head":
             names = _names(text.value(), limits)
+            if names is not None and early is not None:
+                yield None, names
+                yield from ((None, json.loads(each)) for each in early)
         elif member == "boolean":
             boolean = text.value()
             if type(boolean) is not bool:
                 raise TextError('"boolean" must be true or false')
         elif member != "results":
             text.value()
-        elif names is None:
-            raise TextError('there is no "head" with "vars" before the results')
         else:
             for part in text.members('"results"'):
                 seen.add(part)
                 if part != "bindings":
                     text.value()
-                    continue
-                yield None, names
-                yield from _solutions(text)
+                elif names is None:
+                    early = _held(_solutions(text), limits)
+                else:
+                    yield None, names
+                    yield from _solutions(text)
     if text.mark():
         raise TextError("the text is not JSON: there is more than a document")
     if len(seen & {"results", "boolean"}) != 1:
@@ -182,8 +189,9 @@ def _rows(chunks: Iterator[bytes], limits: Limits) -> Iterator[Row]:
         raise TextError(f'there must be either "results" or "boolean", but there are {which}')
     if boolean is not None:
         yield None, boolean
-    elif "bindings" not in seen:
-        raise TextError('the results have no "bindings"')
+    elif "bindings" not in seen or names is None:
+        what = 'head has no "vars"' if names is None else 'results have no "bindings"'
+        raise TextError(f"the {what}")
 
 
 def _names(head: Any, limits: Limits) -> list[str] | None:
@@ -203,6 +211,19 @@ def _solutions(text: _Text) -> Iterator[Row]:
         if type(solution) is not dict:
             raise TextError("a solution is not an object").locate(row=number)
         yield None, solution
+
+
+def _held(solutions: Iterator[Row], limits: Limits) -> list[str]:
+    """Solutions before the head, where rdflib writes them, as text: it takes less memory than
+    objects."""
+    held = []
+    size = 0
+    for _, solution in solutions:
+        held.append(_dumps(solution))
+        size += len(held[-1]) + _HELD_BYTES
+        if size > limits.string_bytes:
+            raise over(limits, "string_bytes", size, "the size of the results before their head")
+    return held
 
 
 _FORMAT: Final = TextFormat(

@@ -110,6 +110,7 @@ text = {
     "a number": lambda: head + b'"x":' + b"1" * size + b"," + foot,
     "a string": lambda: head + b'"x":"' + b"1" * size + b'",' + foot,
     "variables": lambda: b'{"head":{"vars":[' + b'"a",' * (size // 4),
+    "early solutions": lambda: b'{"results":{"bindings":[' + b"{}," * (size // 3),
 }[what]()
 before = peak()
 try:
@@ -131,6 +132,8 @@ print((peak() - before) >> 20)
         ("a number", "LimitError", 150),
         ("a string", "LimitError", 150),
         ("variables", "LimitError", 100),
+        # As many as string_bytes allows.
+        ("early solutions", "LimitError", 150),
     ],
 )
 def test_repeated_parts_of_json(what: str, expected: str, most: int) -> None:
