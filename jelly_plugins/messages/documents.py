@@ -99,7 +99,11 @@ def rdf_xml_events(
     format_ = pyoxigraph_module().RdfFormat.RDF_XML
     base = settings.base
     for number, document in _lines(source, settings.limits):
-        text = b"".join(RdfXmlText(base, number).chunks([document]))
+        try:
+            text = b"".join(RdfXmlText(base, number).chunks([document]))
+        except TextError as error:
+            error.message += "; each line of a log is a document"
+            raise
         parser = parser_of(text, format_, base)
         for lines in parsed(parser, batch=_batch_for(len(text)), first_line=number):
             yield relabelled(lines, _label) if b"_:label-" in lines else lines

@@ -57,6 +57,11 @@ def test_errors_have_the_line(wrong: str) -> None:
     assert caught.value.line == 3
 
 
+def test_a_document_is_a_line() -> None:
+    with pytest.raises(TextError, match=r"line 1.* is truncated; each line of a log is a document"):
+        sizes(ONE.replace("><", ">\n<"), "rdf")
+
+
 def test_entities_that_grow_are_rejected() -> None:
     entities = '<!ENTITY a0 "aaaaaaaaaa">' + "".join(
         f'<!ENTITY a{n} "{f"&a{n - 1};" * 10}">' for n in range(1, 10)
