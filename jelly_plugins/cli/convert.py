@@ -39,7 +39,7 @@ AnyFormat: TypeAlias = Annotated[
 #: Options that apply to message logs, and to query results, beside those of every conversion.
 _OF_MESSAGES: Final = (
     *("preset", "physical_type", "logical_type", "stream_name", "rdf_star"),
-    *("base", "strict", "notation", "contexts", "to_dialect"),
+    *("base", "notation", "contexts", "to_dialect"),
 )
 _OF_RESULTS: Final = ("stream_name", "frame_rows")
 _OF_ALL: Final = ("sources", "output", "from_", "to", "force", "messages")
@@ -202,7 +202,6 @@ def _convert_messages(name: str, given: Formats, chosen: ConversionSettings) -> 
             contexts=chosen.contexts,
             options=options,
             notation=chosen.notation,
-            strict=chosen.strict,
             limits=chosen.limits,
             target_dialect=given.to_dialect,
         )

@@ -22,7 +22,6 @@ from typing import TYPE_CHECKING
 from .. import lazy
 
 if TYPE_CHECKING:
-    from .conversion import LogConversion, convert_messages
     from .formats import Dialect, LogFormat
     from .model import Message
     from .reader import LogReport, MessageReader, inspect_messages, read_messages
@@ -34,7 +33,7 @@ if TYPE_CHECKING:
         WriteOptions,
         WriteSettings,
     )
-    from .writer import write_messages
+    from .writer import LogConversion, convert_messages, write_messages
 
 __all__ = [
     "ConvertOptions",
@@ -56,5 +55,5 @@ __all__ = [
 ]
 
 if not TYPE_CHECKING:
-    modules = ("formats", "model", "reader", "conversion", "writer", "text")
+    modules = ("formats", "model", "reader", "writer", "text")
     __getattr__, __dir__ = lazy.attributes(__name__, __all__, modules)

@@ -5,12 +5,11 @@ Reference: RDF Messages, section "Serializing and parsing RDF Message Logs".
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-from ..io.sources import ending_of
+from ..io import sources
 
 
 class LogFormat(StrEnum):
@@ -77,42 +76,19 @@ UNANNOUNCED: Final = (
 #: The parameter by which the early draft announces a log.
 _EARLY_PARAMETER: Final = ("messages", "rdfm")
 
-_ENDINGS: Final = {f".{each}": each for each in LogFormat} | {
-    ".ntriples": LogFormat.N_TRIPLES,
-    ".nquads": LogFormat.N_QUADS,
-    ".turtle": LogFormat.TURTLE,
-    ".jsonl": LogFormat.NDJSON_LD,
-    ".ndjson": LogFormat.NDJSON_LD,
-    ".yaml": LogFormat.YAML_LD,
-    ".yml": LogFormat.YAML_LD,
-    ".xml": LogFormat.RDF_XML,
-}
-
-_TITLES: Final = {
-    "ntriples": LogFormat.N_TRIPLES,
-    "nquads": LogFormat.N_QUADS,
-    "turtle": LogFormat.TURTLE,
-    "rdfxml": LogFormat.RDF_XML,
-    "xml": LogFormat.RDF_XML,
-    "yaml": LogFormat.YAML_LD,
-}
-
-_MEDIA_TYPES: Final = {
-    "application/x-jelly-rdf": LogFormat.JELLY,
-    "application/n-triples": LogFormat.N_TRIPLES,
-    "application/n-quads": LogFormat.N_QUADS,
-    "text/turtle": LogFormat.TURTLE,
-    "application/trig": LogFormat.TRIG,
+#: Names, endings and media types besides those that the formats of ``io`` have.
+_NAMES: Final = {
+    "ndjsonld": LogFormat.NDJSON_LD,
+    "jsonl": LogFormat.NDJSON_LD,
+    "ndjson": LogFormat.NDJSON_LD,
     "application/x-ld+ndjson": LogFormat.NDJSON_LD,
+    "yamlld": LogFormat.YAML_LD,
+    "yaml": LogFormat.YAML_LD,
+    "yml": LogFormat.YAML_LD,
     "application/rdfm+yaml": LogFormat.YAML_LD,
     "application/ld+yaml": LogFormat.YAML_LD,
     "application/rdfm+xml": LogFormat.RDF_XML,
-    "application/rdf+xml": LogFormat.RDF_XML,
 }
-
-_PARAMETER: Final = re.compile(
-    r'\s*;\s*([\w!#$&^.+-]+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s;"]+))\s*'
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,8 +135,12 @@ def syntax_named(name: str, dialect: str | None = None) -> Syntax:
     format_ = _format_named(essence.strip())
     asked = None if dialect is None else Dialect(dialect)
     announced = asked is Dialect.COMMENT_2025
-    for parameter, value in _parameters(rest, name):
-        if (parameter, value.lower()) == _EARLY_PARAMETER and format_.has_delimiters:
+    for text in rest.split(";") if rest.strip() else ():
+        parameter, mark, value = (each.strip() for each in text.lower().partition("="))
+        value = value.removeprefix('"').removesuffix('"')
+        if not (parameter and mark and value):
+            raise ValueError(f"{name!r} is not a media type")
+        if (parameter, value) == _EARLY_PARAMETER and format_.has_delimiters:
             if asked is Dialect.CURRENT:
                 raise ValueError(f"{name!r} is in the dialect {Dialect.COMMENT_2025}")
             asked = Dialect.COMMENT_2025
@@ -173,30 +153,14 @@ def syntax_named(name: str, dialect: str | None = None) -> Syntax:
 
 
 def _format_named(name: str) -> LogFormat:
-    if (found := _MEDIA_TYPES.get(name.lower())) is not None:
-        return found
-    plain = name.lower().removeprefix(".").replace("-", "").replace("/", "")
+    lower = name.lower()
+    found = _NAMES.get(lower) or _NAMES.get(lower.removeprefix(".").replace("-", ""))
     try:
-        return _TITLES.get(plain) or LogFormat(plain)
+        return found or LogFormat(sources.format_named(name))
     except ValueError:
         raise ValueError(
             f"{name!r} is not one of the syntaxes {', '.join(LogFormat)}, nor a media type of one"
         ) from None
-
-
-def _parameters(text: str, name: str) -> list[tuple[str, str]]:
-    text = f";{text}" if text.strip() else ""
-    found = []
-    pos = 0
-    while pos < len(text):
-        match = _PARAMETER.match(text, pos)
-        if match is None:
-            raise ValueError(f"{name!r} is not a media type")
-        quoted = match[2]
-        value = match[3] if quoted is None else re.sub(r"\\(.)", r"\1", quoted)
-        found.append((match[1].lower(), value))
-        pos = match.end()
-    return found
 
 
 def format_of(named: object) -> LogFormat | None:
@@ -206,4 +170,7 @@ def format_of(named: object) -> LogFormat | None:
     >>> format_of("log.ndjsonld.gz"), format_of("log.txt")
     (<LogFormat.NDJSON_LD: 'ndjsonld'>, None)
     """
-    return _ENDINGS.get(ending_of(named))
+    try:
+        return _format_named(sources.ending_of(named))
+    except ValueError:
+        return None

@@ -35,10 +35,7 @@ _quad: Final = partial(tuple.__new__, Quad)
 
 
 def read_jelly(src: Source, limits: Limits) -> Generator[Message]:
-    """The messages of a log.
-
-    :raises JellyError: with frame and row.
-    """
+    """The messages of a log."""
     frames = FrameBytes(src, limits=limits)
     with FrameReader(frames, limits=limits) as reader:
         for index, frame in enumerate(reader):
@@ -79,9 +76,10 @@ def _decoder(limits: Limits, first_frame: int) -> TextDecoder:
 class JellyWriter:
     """Writes messages as frames.
 
-    :param options: of the stream.
     :param name: of the source, for errors.
     """
+
+    left_out: Final = 0
 
     def __init__(
         self, out: Writable, options: StreamOptions, limits: Limits, name: str | None = None
@@ -99,27 +97,24 @@ class JellyWriter:
         self._encoder: Any = None
         self._reader = QuadReader(limits)
 
-    def write_text(self, message: TextMessage) -> None:
-        """Write a message.
-
-        :raises JellyError: the stream cannot express it, or the frame is larger than a reader
-            accepts.
-        """
-        if self._in_graphs:
+    def write(self, message: Message | TextMessage) -> None:
+        """Write a message, unless the frame is larger than a reader accepts."""
+        if isinstance(message, TextMessage):
+            if not self._in_graphs:
+                if self._encoder is None:
+                    self._encoder = TextEncoder(self._options, **self._settings)
+                self._write(self._encoder.feed, message.text, message)
+                return
             # The graph of the last statement has to end with the frame.
             quads = self._reader.quads(message)
-            self.write_quads(Message(quads, line=message.line, metadata=message.metadata))
-            return
-        if self._encoder is None:
-            self._encoder = TextEncoder(self._options, **self._settings)
-        self._write(self._encoder.feed, message.text, message)
-
-    def write_quads(self, message: Message) -> None:
-        """Write a message that has terms; see :meth:`write_text`."""
+            message = Message(quads, line=message.line, metadata=message.metadata)
         if self._encoder is None:
             self._encoder = Encoder(self._options, **self._settings)
         is_narrow = self._options.physical_type is PhysicalType.TRIPLES
         self._write(self._add, _triples(message.quads) if is_narrow else message.quads, message)
+
+    def finish(self) -> None:
+        """Do nothing: each message is complete."""
 
     def _add(self, statements: Any) -> None:
         self._encoder.add(statements)
@@ -139,10 +134,6 @@ class JellyWriter:
 
 
 def _triples(quads: list[Quad]) -> list[Any]:
-    """The triples of quads.
-
-    :raises TermError: one is in a named graph.
-    """
     for quad in quads:
         if quad[3] is not DEFAULT_GRAPH:
             raise TermError(

@@ -156,10 +156,7 @@ class _LineLog:
         return text
 
     def _delimits(self, found: re.Match[bytes]) -> bool:
-        """Process a directive, and return whether it is a delimiter.
-
-        :raises TextError: it is invalid, or not allowed in this position.
-        """
+        """Process a directive, and return whether it is a delimiter."""
         word = found[1]
         if word.startswith(b"@"):
             self._fail(f"{word.decode()} is a directive of Turtle and TriG")

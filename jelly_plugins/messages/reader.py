@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator
 from dataclasses import dataclass
-from functools import partial
-from typing import Any, Self, Unpack
+from typing import Any, Final, Self, Unpack
 
 from ..codec import Limits
 from ..errors import JellyError
@@ -13,11 +12,14 @@ from ..formats.reading import pyoxigraph_module
 from ..io.sources import Closing, Input, Source, name_of
 from ..lazy import library
 from ..notebook import table
+from .documents import ndjson_ld_events, rdf_xml_events
 from .formats import LogFormat, Syntax, format_of, syntax_named
 from .jelly import read_jelly
 from .lines import line_events
 from .model import Message
 from .text import Event, QuadReader, ReadOptions, ReadSettings, TextLog, of_message
+from .turtle import turtle_events
+from .yaml_ld import yaml_ld_events
 
 
 class MessageReader(Closing):
@@ -142,10 +144,7 @@ def inspect_messages(
 
 
 def source_syntax(src: Any, name: str | None, dialect: str | None) -> Syntax:
-    """The requested syntax, or that of the name of a source or destination.
-
-    :raises ValueError: there is neither.
-    """
+    """The requested syntax, or that of the name of a source or destination."""
     if name is None:
         requested = format_of(src)
         if requested is None:
@@ -155,52 +154,37 @@ def source_syntax(src: Any, name: str | None, dialect: str | None) -> Syntax:
 
 
 def open_log(src: Source, syntax: Syntax, settings: ReadSettings) -> TextLog:
-    """Open a source in any syntax but Jelly.
-
-    :raises SourceError: it cannot be opened.
-    :raises MissingExtraError: the syntax needs a library that is not installed.
-    """
+    """Open a source in any syntax but Jelly."""
     form = syntax.format
-    events: Callable[[Input], Generator[Event]]
-    lines = form in (LogFormat.N_TRIPLES, LogFormat.N_QUADS)
     # Report a missing library here, before the first message is requested.
     if form is LogFormat.YAML_LD:
         library("yaml", "YAML-LD", "messages")
+    lines = form in (LogFormat.N_TRIPLES, LogFormat.N_QUADS)
     if not lines:
         pyoxigraph_module()
-    if lines:
-        events = partial(line_events, syntax=syntax, settings=settings)
-    elif form in (LogFormat.TURTLE, LogFormat.TRIG):
-        from .turtle import turtle_events
-
-        events = partial(turtle_events, syntax=syntax, settings=settings)
-    elif form is LogFormat.RDF_XML:
-        from .rdf_xml import rdf_xml_events
-
-        events = partial(rdf_xml_events, settings=settings)
-    elif form is LogFormat.YAML_LD:
-        from .yaml_ld import yaml_ld_events
-
-        events = partial(yaml_ld_events, settings=settings)
-    else:
-        from .json_ld import ndjson_ld_events
-
-        events = partial(ndjson_ld_events, syntax=syntax, settings=settings)
     source = Input(src)
     return TextLog(
         source,
-        events(source),
+        _SPLITTERS[form](source, syntax, settings),
         settings.limits,
         has_graphs=form.has_graphs,
         validated=not lines,
     )
 
 
-def read_text(log: TextLog, limits: Limits) -> Generator[Message]:
-    """The messages of an open log, which is closed at the end.
+_SPLITTERS: Final[dict[LogFormat, Callable[[Input, Syntax, ReadSettings], Generator[Event]]]] = {
+    LogFormat.N_TRIPLES: line_events,
+    LogFormat.N_QUADS: line_events,
+    LogFormat.TURTLE: turtle_events,
+    LogFormat.TRIG: turtle_events,
+    LogFormat.NDJSON_LD: ndjson_ld_events,
+    LogFormat.YAML_LD: yaml_ld_events,
+    LogFormat.RDF_XML: rdf_xml_events,
+}
 
-    :raises JellyError: with message and line.
-    """
+
+def read_text(log: TextLog, limits: Limits) -> Generator[Message]:
+    """The messages of an open log, which is closed at the end."""
     reader = QuadReader(limits)
     with log:
         for index, message in enumerate(log):

@@ -7,7 +7,7 @@ other.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final, NamedTuple, TypeAlias, TypedDict
 
@@ -55,7 +55,6 @@ class ReadOptions(_Limited, total=False):
     base: str | None
     context: Any
     contexts: Contexts | None
-    strict: bool
 
 
 class WriteOptions(_Limited, total=False):
@@ -80,7 +79,6 @@ class ReadSettings:
         in YAML-LD.
     :ivar contexts: remote contexts by IRI, or a function that returns one for an IRI. They are
         never fetched.
-    :ivar strict: whether to reject blank lines in NDJSON-LD.
     :ivar limits: the limits on untrusted input. ``frame_rows`` bounds the statements of a
         message, ``frame_expansion`` their text, ``frame_bytes`` a line, a token, a document or a
         frame.
@@ -89,7 +87,6 @@ class ReadSettings:
     base: str | None = None
     context: Any = None
     contexts: Contexts | None = None
-    strict: bool = False
     limits: Limits = DEFAULT_LIMITS
 
 
@@ -118,31 +115,6 @@ class ConvertSettings(ReadSettings, WriteSettings):
     """Settings for converting a log: those for reading and for writing."""
 
 
-def with_rest(chunks: Iterable[bytes], rest: Callable[[], bytes]) -> Iterator[tuple[bytes, bool]]:
-    """Text that a splitter scans in steps: in each, what the step before left and the next chunks.
-
-    A step waits for as much new text as was left, so that no more text is scanned again than is
-    new.
-
-    :param rest: returns what the splitter has left of the text so far.
-    :return: the text of each step, and whether it is the last one, which is there even if it has
-        no new text.
-    """
-    gathered: list[bytes] = []
-    size = wanted = 0
-    for chunk in chunks:
-        gathered.append(chunk)
-        size += len(chunk)
-        if size < wanted:
-            continue
-        yield b"".join(gathered), False
-        left = rest()
-        gathered = [left]
-        size = len(left)
-        wanted = 2 * size
-    yield b"".join(gathered), True
-
-
 class TextMessage(NamedTuple):
     """A message as text.
 
@@ -159,9 +131,7 @@ class TextMessage(NamedTuple):
 class TextLog(Closing):
     """An open log: an iterator of its messages, once, and a context manager that closes the source.
 
-    :param has_graphs: whether its syntax can name graphs.
     :param validated: whether Oxigraph accepts all terms, see ``ChunkReader``.
-    :raises JellyError: while iterating: the log is malformed; with message and line.
     """
 
     has_relative_iris = False
@@ -224,10 +194,8 @@ def of_message(error: JellyError, index: int) -> JellyError:
 
 
 def log_options(*, graphs: bool, rdf_star: bool = False) -> StreamOptions:
-    """Options of a log in Jelly: each frame is a graph, or a dataset where there are graphs.
-
-    :param rdf_star: whether quoted triples are declared. Some readers reject streams that do.
-    """
+    """Options of a log in Jelly: each frame is a graph, or a dataset where there are graphs. Some
+    readers reject streams that declare ``rdf_star``."""
     physical_type = PhysicalType.QUADS if graphs else PhysicalType.TRIPLES
     return StreamOptions(
         physical_type=physical_type, logical_type=_LOGICAL_TYPES[physical_type], rdf_star=rdf_star
@@ -251,11 +219,7 @@ class QuadReader:
         self._decoder = Decoder(GenericFactory(), limits=_internal(limits))
 
     def quads(self, message: TextMessage) -> list[Quad]:
-        """The quads of a message.
-
-        :raises JellyError: a limit is exceeded, or Jelly cannot express a term; with the message's
-            line.
-        """
+        """The quads of a message; errors have its line."""
         try:
             self._encoder.feed(message.text)
             quads: list[Any] = self._decoder.decode(self._encoder.flush()).statements
@@ -272,10 +236,7 @@ class QuadWriter:
         self._decoder = TextDecoder(limits=_internal(limits))
 
     def text(self, quads: list[Quad]) -> bytes:
-        """The text of a message.
-
-        :raises JellyError: it cannot be expressed.
-        """
+        """The text of a message."""
         try:
             self._encoder.add(quads)
             return b"".join(self._decoder.decode(self._encoder.flush()))

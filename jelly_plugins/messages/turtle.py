@@ -24,7 +24,7 @@ from ..formats.reading import parsed, parser_of, pyoxigraph_module, with_bounded
 from ..io.chunks import ChunkFile
 from ..io.sources import Input, without_mark
 from .formats import EARLY_OPENING, UNANNOUNCED, Dialect, LogFormat, Syntax, label_announces
-from .text import Event, ReadSettings, with_rest
+from .text import Event, ReadSettings
 
 #: Statements that are held at once, see ``formats.parsed``.
 _BATCH: Final = 32
@@ -197,21 +197,31 @@ class _Splitter:
         self._counted = 0
 
     def split(self, chunks: Iterable[bytes]) -> Iterator[bytes]:
-        """The text with markers.
+        """The text with markers; before an error, the text before it.
 
-        :raises JellyError: after the text before the error.
+        A step waits for as much new text as the one before left, so that no more text is scanned
+        again than is new.
         """
-        for text, is_last in with_rest(chunks, lambda: self._data):
-            self._last = is_last
-            if is_last:
-                # A comment and a name end with the text.
-                yield (self._scan(text + b"\n") + self._data).removesuffix(b"\n")
-            else:
-                self.chunks += 1
-                # An empty chunk would be the end of the text for the parser.
-                if out := self._scan(text):
-                    yield out
+        gathered: list[bytes] = []
+        size = wanted = 0
+        for chunk in chunks:
+            gathered.append(chunk)
+            size += len(chunk)
+            if size < wanted:
+                continue
+            self.chunks += 1
+            # An empty chunk would be the end of the text for the parser.
+            if out := self._scan(b"".join(gathered)):
+                yield out
             self._check()
+            gathered = [self._data]
+            size = len(self._data)
+            wanted = 2 * size
+        self._last = True
+        # A comment and a name end with the text.
+        text = b"".join(gathered) + b"\n"
+        yield (self._scan(text) + self._data).removesuffix(b"\n")
+        self._check()
 
     def _check(self) -> None:
         size = len(self._data)
@@ -221,10 +231,8 @@ class _Splitter:
             raise self.failed
 
     def _scan(self, data: bytes) -> bytes:
-        """Process the tokens that are certainly complete; keep the others.
-
-        :return: the text of these tokens, with markers.
-        """
+        """Process the tokens that are certainly complete, and keep the others; return the text of
+        these tokens, with markers."""
         self._data = data
         self._pos = self._counted = copied = 0
         out: list[bytes] = []
@@ -273,7 +281,6 @@ class _Splitter:
         return True
 
     def _follow(self, bracket: re.Match[bytes]) -> None:
-        """Process an opening or closing bracket."""
         step = 1 if bracket[1] else -1
         self._depth = max(0, self._depth + step)
         if bracket[0] in b"{}":
@@ -282,11 +289,8 @@ class _Splitter:
             raise LimitError(f"brackets are nested more than {_DEPTH} deep")
 
     def _directive(self, found: re.Match[bytes]) -> tuple[int | None, bool]:
-        """Follow a directive.
-
-        :return: where it ends, None if more text is needed first; whether it is a delimiter.
-        :raises TextError: it is invalid, or not allowed in this position.
-        """
+        """Follow a directive; return where it ends (None if more text is needed first), and whether
+        it is a delimiter."""
         data = self._data
         end = found.end()
         if found[1] is None:
@@ -335,7 +339,6 @@ class _Splitter:
         self.first = 0
 
     def _line_number(self) -> int:
-        """The current line number."""
         self._line += self._data.count(b"\n", self._counted, self._pos)
         self._counted = self._pos
         return self._line

@@ -120,8 +120,7 @@ def add_statements(
     runs after the graphs are known.
 
     :param graph_of: gives the graph of a quad's fourth term, and of None for triples.
-    :param statements: tuples of three terms, or of four with a graph; the list is empty afterwards.
-    :param module: the compiled module.
+    :param statements: the list is empty afterwards.
     """
     module = module or compiled()
     with _collector_paused():
@@ -190,7 +189,6 @@ def batches_by_subject(
 
     :param terms: a ``Generic`` of the compiled module.
     :param extra: generic terms that follow those of each triple.
-    :param size: statements after which a batch ends.
     :return: None if the graph has to be read with ``triples``: if its store is of another class, or
         the graph is a small part of it. A store of many small graphs may have one subject in all.
     """
@@ -254,10 +252,8 @@ def namespace_tables(store: Any) -> tuple[dict[str, Any], dict[Any, str]] | None
 
 
 def _differences(module: Any) -> Iterator[str]:
-    """How the compiled module's terms and stores differ from rdflib's.
-
-    :raises Exception: rdflib lacks a name.
-    """
+    """How the compiled module's terms and stores differ from rdflib's; any exception means that
+    rdflib lacks a name."""
     code = vars(Literal)["__new__"].__func__.__code__
     if "NORMALIZE_LITERALS" not in code.co_names or vars(rdflib_term).get("rdflib") is not rdflib:
         yield "Literal does not read rdflib.NORMALIZE_LITERALS"
@@ -344,5 +340,4 @@ def _differences_of_stores(module: Any) -> Iterator[str]:
 
 
 def state_of(store: Any) -> dict[str, Any]:
-    """The contents of a store in memory."""
     return {name: value for name, value in vars(store).items() if name != "dispatcher"}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from typing import Final
 
 from rdflib.graph import Graph
@@ -30,18 +29,11 @@ class DeclaredNamespaces:
 
     def __init__(self) -> None:
         self._found: dict[tuple[str, str], None] = {}
-        #: The IRIs in order, so that those which begin with one another are neighbours; how many of
-        #: them each begins with, itself included; and their lengths.
-        self._iris: list[str] = []
+        #: How many of the IRIs each begins with, itself included.
         self._depths: dict[str, int] = {}
-        self._lengths: set[int] = set()
 
     def add(self, name: str, iri: str) -> None:
-        """Take a declaration; repeats count once.
-
-        :raises TermError: rdflib cannot bind it.
-        :raises LimitError: there are too many, or they nest too deep.
-        """
+        """Take a declaration; repeats count once."""
         if " " in name:
             raise TermError(f"rdflib cannot bind the namespace {name!r}: it has a space")
         self._found[name, iri] = None
@@ -51,28 +43,16 @@ class DeclaredNamespaces:
             raise LimitError(f"more than {MAX_NESTED} namespaces nest (begin with one another)")
 
     def _nest(self, iri: str) -> int:
-        """Take an IRI that is not known.
-
-        :return: the number of namespaces that it nests, at most: of those that it begins with, or
-            of those that one beginning with it does.
-        """
-        iris, depths = self._iris, self._depths
-        start = bisect_left(iris, iri)
-        end = bisect_left(iris, True, start, key=lambda other: not other.startswith(iri))
-        longer = iris[start:end]
-        shorter = (iri[:length] for length in self._lengths if length < len(iri))
-        depths[iri] = 1 + sum(each in depths for each in shorter)
-        for other in longer:
-            depths[other] += 1
-        iris.insert(start, iri)
-        self._lengths.add(len(iri))
-        return max(depths[each] for each in [iri, *longer])
+        """Take an IRI that is not known; return how deep it, or one that begins with it, nests."""
+        depths = self._depths
+        longer = [each for each in depths if each.startswith(iri)]
+        for each in longer:
+            depths[each] += 1
+        depths[iri] = 1 + sum(map(iri.startswith, depths))
+        return max(depths[each] for each in (iri, *longer))
 
     def bind(self, graph: Graph) -> None:
-        """Bind the declarations as rdflib's own parsers do.
-
-        :raises TermError: rdflib cannot bind one.
-        """
+        """Bind the declarations as rdflib's own parsers do."""
         try:
             for name, iri in self._found:
                 graph.bind(name, iri)

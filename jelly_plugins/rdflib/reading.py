@@ -11,7 +11,7 @@ interface into any other; a graph over an Oxigraph store is left to the backend 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, MutableMapping
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import partial
 from io import TextIOBase
@@ -22,7 +22,6 @@ from urllib.parse import quote
 
 from rdflib.graph import DATASET_DEFAULT_GRAPH_ID, ConjunctiveGraph, Graph
 from rdflib.parser import InputSource, Parser, URLInputSource
-from rdflib.term import BNode
 
 from ..backends import BlankNodes
 from ..codec import DEFAULT_LIMITS, AnyFrame, Decoder, Limits
@@ -52,11 +51,8 @@ _NOT_IN_IRIS: Final = re.compile(r'[\x00-\x20<>"{}|\\^`]|%(?![0-9A-Fa-f]{2})')
 
 
 class GraphSink:
-    """Where statements go: the one graph that was meant, or all graphs of its store.
-
-    :param graph: a Graph; a Dataset or ConjunctiveGraph; or the default graph of a Dataset, as
-        rdflib gives it to parsers.
-    """
+    """Where statements go: the one graph that was meant, or all graphs of its store: of a Dataset
+    or ConjunctiveGraph, or of the default graph of a Dataset, which rdflib gives to parsers."""
 
     def __init__(self, graph: Graph, namespaces: DeclaredNamespaces | None = None) -> None:
         self._namespaces = DeclaredNamespaces() if namespaces is None else namespaces
@@ -78,8 +74,6 @@ class GraphSink:
         before it rejected one.
 
         :return: the number of statements.
-        :raises JellyError: a graph is reserved, or a namespace cannot be held; with the frame.
-        :raises TermError: the store rejects a statement.
         """
         count = 0
         steps = Steps(progress)
@@ -114,7 +108,6 @@ class GraphSink:
             self._namespaces.add(name, str(iri))
 
     def _add(self, statements: list[Any], empty: list[Any]) -> None:
-        """Add statements and empty graphs; both lists are empty afterwards."""
         if writable(self.default):
             add_statements(self.default.store, self._graph, statements)
         else:
@@ -164,7 +157,6 @@ def load(
     *,
     blank_nodes: BlankNodes = "fresh",
     generalized: bool = False,
-    bnode_context: MutableMapping[str, BNode] | None = None,
     settings: LoadSettings = DEFAULT_LOAD,
     **options: Unpack[LoadOptions],
 ) -> int:
@@ -187,15 +179,13 @@ def load(
     :param blank_nodes: ``"fresh"`` makes new nodes for each reading, so that two files never share
         one; ``"keep"`` keeps labels.
     :param generalized: accept generalized statements, which rdflib can hold but not write.
-    :param bnode_context: blank nodes by label, as rdflib's N-Triples parser takes it: labels in it
-        refer to those nodes, and new ones are added. Readings that share it share their nodes.
     :param settings: see :class:`~jelly_plugins.LoadSettings`.
     :param options: its fields, as keyword arguments: ``format``, ``base``, ``contexts``,
         ``atomic``, ``concatenated``, ``strict``, ``progress``, ``limits``.
     :return: the number of statements read, repeats included.
     :raises ChainError: the graph is being recorded, and is not that of the recorder.
     :raises JellyError: with source, and frame and row, or line and column of text.
-    :raises TypeError: ``graph`` is not a graph, or ``bnode_context`` not a mutable mapping.
+    :raises TypeError: ``graph`` is not a graph.
     :raises ValueError: there is no format of that name.
 
     >>> from jelly_plugins.io.streams import write_bytes
@@ -218,9 +208,8 @@ def load(
         "blank_nodes": blank_nodes,
         "generalized": generalized,
         "named_graphs": sink.named_graphs,
-        "bnode_context": bnode_context,
     }
-    if bnode_context is None and oxigraph_store.fillable(sink.default, whole=sink.named_graphs):
+    if oxigraph_store.fillable(sink.default, whole=sink.named_graphs):
         return oxigraph_store.load(
             sink.default, src, whole=sink.named_graphs, blank_nodes=blank_nodes, settings=settings
         )
@@ -268,10 +257,7 @@ def open_frames(
     strict: bool = False,
     **terms: Any,
 ) -> AnyFrameReader:
-    """Open Jelly for reading in rdflib's terms.
-
-    :param terms: parameters of :class:`RdflibFactory`.
-    """
+    """Open Jelly for reading in rdflib's terms; ``terms`` are parameters of the factory."""
     # Each stream of a concatenated file has its own scope of labels.
     make = partial(RdflibFactory, **terms)
     return FrameReader(
@@ -291,10 +277,6 @@ class BytesParser(Parser):
     _format: ClassVar[FormatName]
 
     def parse(self, source: InputSource, sink: Graph, **settings: Any) -> None:
-        """Read a source.
-
-        :raises SourceError: rdflib gives no bytes of it.
-        """
         stream: Any = source.getByteStream()
         if stream is None:
             raise SourceError("rdflib passes this source as text; the format is binary")
@@ -307,14 +289,7 @@ class BytesParser(Parser):
 
 
 class JellyParser(BytesParser):
-    """Reads Jelly-RDF into a Graph or Dataset, from any source rdflib knows.
-
-    >>> from jelly_plugins.io.streams import write_bytes
-    >>> from jelly_plugins import Iri, Triple
-    >>> jelly = write_bytes([Triple(Iri("urn:s"), Iri("urn:p"), Iri("urn:o"))])
-    >>> len(Graph().parse(data=jelly, format="jelly-plugins"))
-    1
-    """
+    """``format="jelly"``, ``format="jelly-plugins"``"""
 
     _format = Format.JELLY
 
@@ -325,7 +300,6 @@ class TextParser(BytesParser):
     source, as an absolute IRI."""
 
     def parse(self, source: InputSource, sink: Graph, **settings: Any) -> None:
-        """Read a source, of bytes or of text; see :class:`BytesParser`."""
         stream: Any = source.getByteStream()
         if isinstance(stream, TextIOBase):
             chunks = (part.encode() for part in iter(partial(stream.read, CHUNK), ""))
@@ -334,8 +308,8 @@ class TextParser(BytesParser):
 
 
 def _base_of(source: InputSource, sink: Graph) -> str | None:
-    """The base IRI of a source; None if its name cannot be made absolute, so that only a relative
-    IRI is an error."""
+    """The base IRI; None if the name cannot be made absolute, so that only a relative IRI is an
+    error."""
     name = source.getPublicId() or source.getSystemId()
     if not name or not isinstance(name, str):
         # Files without a name have a number.
@@ -360,13 +334,7 @@ class NQuadsParser(TextParser):
 
 
 class TurtleParser(TextParser):
-    """``format="jelly-plugins-turtle"``
-
-    >>> turtle = "@base <http://example.org/> . <s> a <t> ."
-    >>> graph = Graph().parse(data=turtle, format="jelly-plugins-turtle")
-    >>> print(next(graph.subjects()))
-    http://example.org/s
-    """
+    """``format="jelly-plugins-turtle"``"""
 
     _format = Format.TURTLE
 

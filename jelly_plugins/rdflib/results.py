@@ -17,11 +17,7 @@ class _ResultParser(ResultParser):
     format: ClassVar[ResultsFormat]
 
     def parse(self, source: IO[Any], **kwargs: Any) -> Result:  # noqa: ARG002
-        """Read results; blank nodes are new ones in each reading.
-
-        :param kwargs: not used.
-        :raises JellyError: with the source, and with frame or row.
-        """
+        """Read results; blank nodes are new ones in each reading."""
         factory: Any = RdflibFactory(generalized=True)
         with read_results(cast(BinaryIO, source), format=self.format, factory=factory) as found:
             if found.boolean is not None:
@@ -38,34 +34,14 @@ class _ResultParser(ResultParser):
 
 
 class JellyResultParser(_ResultParser):
-    """Reads SPARQL results in Jelly-SPARQL.
-
-    >>> import io
-    >>> data = Result("ASK")
-    >>> data.askAnswer = True
-    >>> jelly = data.serialize(format="jelly-sparql")
-    >>> Result.parse(io.BytesIO(jelly), format="jelly-sparql").askAnswer
-    True
-    """
-
     format: ClassVar = ResultsFormat.JELLY
 
 
 class ThriftResultParser(_ResultParser):
-    """Reads SPARQL results in RDF Thrift.
-
-    >>> rows = bytes.fromhex("191c18017300" "00" "191c1c180475726e3a000000")
-    >>> import io
-    >>> Result.parse(io.BytesIO(rows), format="srt").bindings
-    [{rdflib.term.Variable('s'): rdflib.term.URIRef('urn:')}]
-    """
-
     format: ClassVar = ResultsFormat.THRIFT
 
 
 class ProtobufResultParser(_ResultParser):
-    """Reads SPARQL results in RDF Protobuf."""
-
     format: ClassVar = ResultsFormat.PROTOBUF
 
 
@@ -73,12 +49,7 @@ class _ResultSerializer(ResultSerializer):
     format: ClassVar[ResultsFormat]
 
     def serialize(self, stream: IO[Any], encoding: str = "utf-8", **kwargs: Any) -> None:  # noqa: ARG002
-        """Write results of SELECT or, in Jelly-SPARQL, of ASK.
-
-        :param encoding: not used: the format is binary.
-        :param kwargs: not used.
-        :raises TermError: the results are of another kind of query, or a term cannot be written.
-        """
+        """Write results of SELECT or, in Jelly-SPARQL, of ASK."""
         if self.result.type == "ASK":
             write_boolean(bool(self.result.askAnswer), stream, format=self.format)
             return
@@ -92,18 +63,12 @@ class _ResultSerializer(ResultSerializer):
 
 
 class JellyResultSerializer(_ResultSerializer):
-    """Writes SPARQL results in Jelly-SPARQL."""
-
     format: ClassVar = ResultsFormat.JELLY
 
 
 class ThriftResultSerializer(_ResultSerializer):
-    """Writes SPARQL results in RDF Thrift."""
-
     format: ClassVar = ResultsFormat.THRIFT
 
 
 class ProtobufResultSerializer(_ResultSerializer):
-    """Writes SPARQL results in RDF Protobuf."""
-
     format: ClassVar = ResultsFormat.PROTOBUF

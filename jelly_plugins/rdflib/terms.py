@@ -10,8 +10,8 @@ Terms that rdflib cannot hold are rejected where they occur: many files declare 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, MutableMapping
-from functools import cache, partial
+from collections.abc import Callable, Iterable, Iterator
+from functools import lru_cache, partial
 from itertools import islice
 from typing import Any, Final, TypeAlias
 
@@ -39,15 +39,6 @@ MAX_DECIMAL_EXPONENT: Final = 1000
 _XSD_DECIMAL: Final = "http://www.w3.org/2001/XMLSchema#decimal"
 
 
-def kept(label: str) -> BNode:
-    """Make the blank node of a label, unchanged.
-
-    >>> kept("b0"), kept("a b"), kept("")
-    (rdflib.term.BNode('b0'), rdflib.term.BNode('a b'), rdflib.term.BNode(''))
-    """
-    return BNode(_string(label))
-
-
 def default_graph(dataset: ConjunctiveGraph) -> Graph:
     """The default graph. rdflib 7.6 deprecates one of its two names; older ones lack the other."""
     name = "default_graph" if hasattr(dataset, "default_graph") else "default_context"
@@ -62,8 +53,6 @@ class RdflibFactory:
     :param generalized: whether to accept generalized statements. rdflib can hold them, but most of
         its code, including all serializers, does not support them.
     :param named_graphs: if False, quads become triples, and must be in the default graph.
-    :param bnode_context: blank nodes by label, to which new ones are added.
-    :raises TypeError: ``bnode_context`` is not a mutable mapping.
 
     >>> factory = RdflibFactory(blank_nodes="keep")
     >>> factory.literal("01", None, "http://www.w3.org/2001/XMLSchema#integer").n3()
@@ -81,32 +70,28 @@ class RdflibFactory:
         blank_nodes: BlankNodes = "fresh",
         generalized: bool = False,
         named_graphs: bool = True,
-        bnode_context: MutableMapping[str, BNode] | None = None,
     ) -> None:
         if blank_nodes not in ("fresh", "keep"):
             raise ValueError(f"blank_nodes must be 'fresh' or 'keep' (got {blank_nodes!r})")
-        if bnode_context is not None and not isinstance(bnode_context, MutableMapping):
-            raise TypeError(
-                "bnode_context must be a mutable mapping from labels to blank nodes "
-                f"(got {bnode_context!r})"
-            )
         module = compiled()
         scope = BNode()
-        node: Callable[[str], BNode] = kept
+        node: Callable[[str], BNode] = BNode
         if blank_nodes == "fresh":
             node = partial(_fresh_node, scope)
-        self.iri: Callable[[str], URIRef] = make_iri
+        self.iri: Callable[[str], URIRef] = URIRef
         self.literal: Callable[[str, str | None, str | None], Literal] = make_literal
         check, check_quad = _check_triple, _check_quad
         if module is not None:
-            node = module.blank_node if node is kept else module.Scope(f"{scope}b", node).blank_node
+            node = (
+                module.blank_node if node is BNode else module.Scope(f"{scope}b", node).blank_node
+            )
             self.iri = module.iri
             self.literal = module.Literals(make_literal).literal
             check = module.Statements(check).check
             check_quad = module.Statements(check_quad).check
         if generalized:
             check, check_quad = _same, _check_graph_of
-        self.blank_node = node if bnode_context is None else partial(_shared, bnode_context, node)
+        self.blank_node = node
         self.triple: Callable[[tuple[Any, Any, Any]], Any] = check
         self.quad: Callable[[tuple[Any, Any, Any, Any]], Any] = (
             check_quad if named_graphs else partial(_in_default_graph, check)
@@ -117,14 +102,8 @@ class RdflibFactory:
         raise TermError("rdflib cannot hold quoted triples")
 
 
-def _shared(nodes: MutableMapping[str, BNode], make: Callable[[str], BNode], label: str) -> BNode:
-    """The node of a label in a mapping, which gets a new one for a new label."""
-    return nodes[label] if label in nodes else nodes.setdefault(label, make(label))
-
-
 def _fresh_node(scope: str, label: str) -> BNode:
     """Make the node of a label in one read."""
-    label = _string(label)
     # Derived from the label, because a stream may have more labels than fit into memory. "b" and
     # "x" distinguish an unchanged label from one in hexadecimal, which is valid in all formats.
     if label.isascii() and label.isalnum():
@@ -140,33 +119,22 @@ def read_form(term: Any) -> Any:
         return term
     if term.datatype == namespace.XSD.string:
         return Literal(str(term))
-    read = _read_literal()(str(term), None, str(term.datatype))
+    module = compiled()
+    make = make_literal if module is None else _literals(module.bindings())
+    read = make(str(term), None, str(term.datatype))
     # The given term has its hash already.
     return term if str(read) == str(term) else read
 
 
-@cache
-def _read_literal() -> Callable[[str, str | None, str | None], Literal]:
-    module = compiled()
-    return make_literal if module is None else module.Literals(make_literal).literal
-
-
-def make_iri(value: str, /) -> URIRef:
-    """Make an IRI with rdflib's constructor.
-
-    :raises TypeError: the value is not a string.
-    """
-    return URIRef(_string(value))
+@lru_cache(1)
+def _literals(_bindings: int) -> Callable[[str, str | None, str | None], Literal]:
+    module: Any = compiled()
+    make: Callable[[str, str | None, str | None], Literal] = module.Literals(make_literal).literal
+    return make
 
 
 def make_literal(lex: str, langtag: str | None, datatype: str | None, /) -> Literal:
-    """Make a literal with rdflib's constructor.
-
-    :raises TermError: rdflib rejects it.
-    :raises TypeError: a part is not a string.
-    """
-    for part in (lex, *(part for part in (langtag, datatype) if part is not None)):
-        _string(part)
+    """Make a literal with rdflib's constructor."""
     try:
         if datatype == _XSD_DECIMAL:
             _check_decimal(lex)
@@ -178,25 +146,12 @@ def make_literal(lex: str, langtag: str | None, datatype: str | None, /) -> Lite
         raise TermError(f"rdflib cannot hold a literal: {error}") from error
 
 
-def _string(value: Any) -> str:
-    """Return a part of a term.
-
-    :raises TypeError: it is not a string, which the compiled constructors reject, too.
-    """
-    if not isinstance(value, str):
-        raise TypeError(f"a part of a term is a str, not {type(value).__name__}")
-    return value
-
-
 def _same(terms: Any, /) -> Any:
     return terms
 
 
 def _check_triple(terms: Any, /) -> Any:
-    """Return the terms unchanged.
-
-    :raises TermError: the statement is generalized.
-    """
+    """Reject generalized statements."""
     if type(terms[1]) is URIRef and type(terms[0]) is not Literal:
         return terms
     position = 0 if isinstance(terms[0], Literal) else 1
@@ -225,11 +180,7 @@ def _in_default_graph(check: Callable[[Any], Any], terms: Any, /) -> Any:
 
 
 def check_graph(name: Node, /, *, named_graphs: bool) -> None:
-    """Check a graph name.
-
-    :param named_graphs: whether named graphs are allowed.
-    :raises TermError: rdflib, or the target graph, cannot hold such a graph.
-    """
+    """Reject the name of a graph that rdflib, or the target graph, cannot hold."""
     if isinstance(name, Literal):
         raise TermError("rdflib cannot hold a graph that is named by a literal")
     if isinstance(name, BNode) and not name:
@@ -256,10 +207,7 @@ def _check_decimal(lex: str) -> None:
 
 
 def describe_node(term: object) -> tuple[Any, ...]:
-    """Describe a term of a graph; the default graph's name is ``codec.DEFAULT_GRAPH``.
-
-    :raises TermError: it is not an RDF term: a variable or a formula of Notation3, for example.
-    """
+    """Describe a term of a graph; the default graph's name is ``codec.DEFAULT_GRAPH``."""
     if isinstance(term, URIRef):
         return (Kind.IRI, str(term))
     if isinstance(term, Literal):
@@ -275,7 +223,7 @@ def describe_node(term: object) -> tuple[Any, ...]:
 
 
 def generic_term(description: tuple[Any, ...]) -> Any:
-    """Make the generic term of a description; see :data:`~jelly_plugins.codec.Describe`."""
+    """Make the generic term of a description."""
     kind, *parts = description
     return _GENERIC[kind](*parts)
 
@@ -299,10 +247,7 @@ class EncoderTerms:
         self.generic: Any = None if module is None else module.Generic(describe_node, generic_term)
 
     def term(self, term: Any) -> Any:
-        """Convert a term or ``codec.DEFAULT_GRAPH``.
-
-        :raises TermError: it is not an RDF term.
-        """
+        """Convert a term or ``codec.DEFAULT_GRAPH``."""
         return (
             generic_term(describe_node(term)) if self.generic is None else self.generic.term(term)
         )
@@ -310,11 +255,7 @@ class EncoderTerms:
     def statements(
         self, triples: Iterable[tuple[Any, ...]], extra: tuple[Any, ...]
     ) -> Iterator[list[tuple[Any, ...]]]:
-        """Convert triples to batches of statements.
-
-        :param extra: terms returned by :meth:`term`, appended to the terms of each triple.
-        :raises TermError: a term is not an RDF term.
-        """
+        """Convert triples to batches of statements; the terms ``extra`` follow those of each."""
         iterator = iter(triples)
         while batch := list(islice(iterator, BATCH)):
             if self.generic is not None:
@@ -330,8 +271,6 @@ def describe(term: object) -> tuple[Any, ...]:
     Literals that are equal in rdflib are one term: of language tags that differ in case only, the
     first is written.
 
-    :raises TermError: it is not an RDF term.
-
     >>> describe(URIRef("urn:s")), describe(DATASET_DEFAULT_GRAPH_ID)
     ((<Kind.IRI: 0>, 'urn:s'), (<Kind.DEFAULT_GRAPH: 4>,))
     """
@@ -341,13 +280,6 @@ def describe(term: object) -> tuple[Any, ...]:
 
 
 def reject_no_graph(graph: object) -> None:
-    """Reject an object that is not a graph, such as the path of a file.
-
-    :raises TypeError: the object is not a graph.
-
-    >>> reject_no_graph("data.ttl")
-    Traceback (most recent call last):
-    TypeError: an rdflib.Graph is needed, not 'data.ttl'
-    """
+    """Reject an object that is not a graph, such as the path of a file."""
     if not isinstance(graph, Graph):
         raise TypeError(f"an rdflib.Graph is needed, not {graph!r}")

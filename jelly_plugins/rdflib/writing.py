@@ -90,10 +90,8 @@ class Element(NamedTuple):
 
 
 def parts_of(graph: Graph) -> list[Part]:
-    """The graphs of a Dataset or ConjunctiveGraph, default graph first; or the one Graph.
-
-    :raises TermError: one of them is a formula of Notation3.
-    """
+    """The graphs of a Dataset or ConjunctiveGraph, default graph first; or the one Graph. Formulas
+    of Notation3 are rejected."""
     if isinstance(graph, ReadOnlyGraphAggregate):
         return [Part(member.identifier, member) for member in graph.graphs]
     if not isinstance(graph, ConjunctiveGraph):
@@ -117,10 +115,6 @@ def _check_formula(graph: object) -> None:
 
 
 def namespaces_of(graph: Graph, namespaces: Namespaces) -> dict[str, str]:
-    """The declarations to write.
-
-    :raises ValueError: ``namespaces`` has an invalid value.
-    """
     if not namespaces:
         return {}
     if isinstance(namespaces, Mapping):
@@ -164,7 +158,6 @@ def encode(
     :param framed: whether each element is a frame; otherwise frames end by their size.
     :param namespaces: whether elements have namespaces.
     :return: the number of statements, as the generator's value.
-    :raises JellyError: a graph cannot be written with these options.
     """
     limits = settings.limits
     encoder = Encoder(
@@ -217,10 +210,7 @@ def encode_graph(
 def batches_of(
     parts: Iterable[Part], options: StreamOptions, terms: EncoderTerms
 ) -> Iterator[tuple[Any, Batches]]:
-    """The parts of an :class:`Element` that a stream with ``options`` has a place for.
-
-    :raises OptionsError: a named graph is to be written as triples.
-    """
+    """The parts of an :class:`Element` that a stream with ``options`` has a place for."""
     for part in parts:
         named = part.name is not DEFAULT_GRAPH
         if named and options.physical_type is PhysicalType.TRIPLES and not part.empty:
@@ -231,10 +221,7 @@ def batches_of(
 
 
 def _elements(graphs: Iterator[tuple[Any, Batches]], options: StreamOptions) -> Iterator[Element]:
-    """The elements of a stream, see :func:`dump`.
-
-    :raises OptionsError: the default graph in a stream of named graphs.
-    """
+    """The elements of a stream, see :func:`dump`."""
     if options.logical_type == LogicalType.SUBJECT_GRAPHS:
         for name, found in graphs:
             for _, run in groupby(chain.from_iterable(found), itemgetter(0)):
@@ -335,18 +322,7 @@ class BytesSerializer(Serializer):
 
 
 class JellySerializer(BytesSerializer):
-    """Writes a Graph as a flat stream of triples, a Dataset or ConjunctiveGraph as one of quads.
-
-    Keyword arguments of ``Graph.serialize`` are ``options``, ``namespaces``, ``frame_rows``,
-    ``frame_bytes``, ``progress`` and ``limits`` of
-    :func:`dump`.
-
-    >>> from rdflib import RDF, Graph, URIRef
-    >>> graph = Graph().add((URIRef("urn:s"), RDF.type, URIRef("urn:t")))
-    >>> jelly = graph.serialize(format="jelly-plugins", encoding="utf-8")
-    >>> Graph().parse(data=jelly, format="jelly-plugins").isomorphic(graph)
-    True
-    """
+    """Writes a Graph as a flat stream of triples, a Dataset or ConjunctiveGraph as one of quads."""
 
     _dump = staticmethod(dump)
     _settings = ("namespaces", *StreamWriteOptions.__annotations__)

@@ -98,11 +98,7 @@ def codec_of(form: ResultsFormat) -> Any:
 
 def detected(head: bytes) -> ResultsFormat | None:
     """The format of content that begins with ``head``; None if it is not known. TSV and CSV have no
-    signature.
-
-    >>> detected(b'{"head": {}, "boolean": true}')
-    <ResultsFormat.JSON: 'srj'>
-    """
+    signature."""
     if kind_of(head) is StreamKind.JELLY_SPARQL:
         return ResultsFormat.JELLY
     text = head.removeprefix(b"\xef\xbb\xbf").lstrip()

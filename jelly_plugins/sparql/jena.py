@@ -37,10 +37,7 @@ class RowsFormat:
     def read(
         self, chunks: Iterator[bytes], factory: TermFactory[Any], limits: Limits
     ) -> Iterator[Any]:
-        """Read results: first the names of the variables, then the solutions.
-
-        :raises JellyError: while iterating, with the row; the variables are row 0.
-        """
+        """Read results: first the names of the variables, which are row 0, then the solutions."""
         rows = _RowDecoder(self._encoding, factory, limits)
         return chain.from_iterable(batches(chunks, rows.decode, rows.end))
 
@@ -85,7 +82,6 @@ class _RowDecoder(TermReader):
         self._width: int | None = None
 
     def decode(self, data: bytes, at: int) -> tuple[list[Any], int]:
-        """Read rows; return their contents and the position after the last whole row."""
         found: list[Any] = []
         _, stop = self.read_rows(data, at, found)
         return found, stop

@@ -1,4 +1,4 @@
-"""Results in JSON.
+"""Results in JSON: one solution is held at a time.
 
 Reference: SPARQL 1.2 Query Results JSON Format. Members may be in any order; unknown ones are
 skipped.
@@ -22,15 +22,13 @@ _SPACE: Final = re.compile(r"[ \t\r\n]*+")
 #: Characters before the end in which an error may be due to text that is still to come: an escape
 #: of a pair of surrogates is the longest.
 _ESCAPE: Final = 12
+#: Maximum number of quotes, commas, objects and arrays of a value: 16 for each variable of the
+#: default limits. They take up to 100 bytes of memory each.
+_PARTS: Final = 1 << 20
 #: Bytes that an empty solution before the head takes in memory.
 _HELD_BYTES: Final = 64
-
-#: Maximum number of strings, commas, objects and arrays of a value that is read at once: 16 for
-#: each variable of the default limits. They take some 100 bytes of memory each.
-_PARTS: Final = 1 << 20
-_TOO_MANY: Final = re.compile(
-    r'(?:[^",\[{]*+(?:[,\[{]|"(?:[^"\\]++|\\.)*+"?+))' + f"{{{_PARTS + 1}}}+", re.DOTALL
-)
+#: Members that may occur once.
+_ONCE: Final = frozenset(("head", "results", "boolean", "bindings"))
 
 _dumps: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
@@ -63,29 +61,21 @@ class _Text:
         self._pos = 0
         self._ended = False
 
-    def members(self, what: str, *known: str) -> Iterator[str]:
-        """The names of an object's members; the caller reads the value of each.
-
-        :param known: members that may not occur twice.
-        """
+    def members(self, what: str) -> Iterator[str]:
+        """The names of an object's members; the caller reads the value of each."""
         seen = set()
-        for _ in self._separated("{}", f"{what} must be an object"):
+        for _ in self.parts("{}", f"{what} must be an object"):
             name = self.value()
             if type(name) is not str or self.mark() != ":":
                 raise TextError("the text is not JSON: a member has a name and a colon")
             self._pos += 1
-            if name in seen:
-                raise TextError(f'there are two members "{name}"')
-            if name in known:
+            if name in _ONCE:
+                if name in seen:
+                    raise TextError(f'there are two members "{name}"')
                 seen.add(name)
             yield name
 
-    def items(self, what: str) -> Iterator[Any]:
-        """The items of an array."""
-        for _ in self._separated("[]", f"{what} must be an array"):
-            yield self.value()
-
-    def _separated(self, marks: str, message: str) -> Iterator[None]:
+    def parts(self, marks: str, message: str) -> Iterator[None]:
         """Enter an object or array: the caller reads each of its parts, without the commas."""
         if self.mark() != marks[0]:
             raise TextError(message)
@@ -112,10 +102,7 @@ class _Text:
             self._more(1)
 
     def value(self) -> Any:
-        """Read a value.
-
-        :raises LimitError: it has more than ``string_bytes`` bytes, or too many parts.
-        """
+        """Read a value; neither its length nor its number of parts may exceed the limits."""
         self.mark()
         while True:
             size = len(self._text) - self._pos
@@ -129,35 +116,17 @@ class _Text:
                 raise too_deep() from None
             else:
                 # A number may go on.
-                rest = self._text[end : end + 1]
-                if (
-                    type(value) in (dict, list, str)
-                    or self._ended
-                    or (rest and rest not in ".eE+-")
-                ):
+                is_whole = type(value) in (dict, list, str) or end + _ESCAPE <= len(self._text)
+                if is_whole or self._ended:
                     self._check_size(end)
                     self._pos = end
                     return value
             self._check_size(len(self._text))
-            if size > _PARTS:
-                self._check_parts()
+            # Before the parts of a long value become objects.
+            if size > _PARTS and sum(self._text.count(mark, self._pos) for mark in '",[{') > _PARTS:
+                raise LimitError(f"a value has more than {_PARTS:,} quotes, commas and brackets")
             # Long values are read again as they grow by a part, so that this takes linear time.
             self._more(1 + size // 8)
-
-    def skip(self) -> None:
-        """Skip a value of any size."""
-        mark = self.mark()
-        try:
-            if mark == "{":
-                for _ in self.members("a value"):
-                    self.skip()
-            elif mark == "[":
-                for _ in self._separated("[]", "a value"):
-                    self.skip()
-            else:
-                self.value()
-        except RecursionError:
-            raise too_deep() from None
 
     def _check_size(self, end: int) -> None:
         most = self._limits.string_bytes
@@ -166,16 +135,6 @@ class _Text:
             size = len(self._text[self._pos : end].encode(errors="surrogatepass"))
             if size > most:
                 raise over(self._limits, "string_bytes", size, "the length of a string or solution")
-
-    def _check_parts(self) -> None:
-        """Check the text so far of a value that goes on, before its parts become objects."""
-        # Counting without regard to strings is faster, and usually enough.
-        if sum(self._text.count(mark, self._pos) for mark in '",[{') <= _PARTS:
-            return
-        if _TOO_MANY.match(self._text, self._pos):
-            raise LimitError(
-                f"a value has more than {_PARTS:,} strings, commas, objects and arrays"
-            )
 
     def _more(self, least: int) -> None:
         """Read more text: that many characters, if there are."""
@@ -194,34 +153,35 @@ class _Text:
 
 
 def _rows(chunks: Iterator[bytes], limits: Limits) -> Iterator[Row]:
-    """Read the rows; solutions before the head are held, up to ``string_bytes`` of memory."""
     text = _Text(chunks, limits)
     names: list[str] | None = None
     boolean: Any = None
-    #: Solutions that came before the head, as text, which takes less memory than objects; None
-    #: before there are solutions.
+    #: Solutions before the head.
     early: list[str] | None = None
     seen = set()
-    for member in text.members("the document", "head", "results", "boolean"):
+    for member in text.members("the document"):
         seen.add(member)
         if member == "head":
-            names = _names(text, limits)
+            names = _names(text.value(), limits)
             if names is not None and early is not None:
                 yield None, names
                 yield from ((None, json.loads(each)) for each in early)
-        elif member == "results":
-            for part in text.members('"results"', "bindings"):
-                if part == "bindings":
-                    early = []
-                    yield from _solutions(text, names, early, limits)
-                else:
-                    text.skip()
         elif member == "boolean":
             boolean = text.value()
             if type(boolean) is not bool:
                 raise TextError('"boolean" must be true or false')
+        elif member != "results":
+            text.value()
         else:
-            text.skip()
+            for part in text.members('"results"'):
+                seen.add(part)
+                if part != "bindings":
+                    text.value()
+                elif names is None:
+                    early = _held(_solutions(text), limits)
+                else:
+                    yield None, names
+                    yield from _solutions(text)
     if text.mark():
         raise TextError("the text is not JSON: there is more than a document")
     if len(seen & {"results", "boolean"}) != 1:
@@ -229,45 +189,41 @@ def _rows(chunks: Iterator[bytes], limits: Limits) -> Iterator[Row]:
         raise TextError(f'there must be either "results" or "boolean", but there are {which}')
     if boolean is not None:
         yield None, boolean
-    elif early is None:
-        raise TextError('the results have no "bindings"')
-    elif names is None:
-        raise TextError('the head has no "vars"' if "head" in seen else 'there is no "head"')
+    elif "bindings" not in seen or names is None:
+        what = 'head has no "vars"' if names is None else 'results have no "bindings"'
+        raise TextError(f"the {what}")
 
 
-def _names(text: _Text, limits: Limits) -> list[str] | None:
-    """Read the head."""
-    names: list[str] | None = None
-    for member in text.members('"head"', "vars"):
-        if member != "vars":
-            text.skip()
-            continue
-        names = []
-        for name in text.items('"vars"'):
-            if type(name) is not str:
-                raise TextError("the name of a variable is not a string")
-            names.append(name)
-            check_count(len(names), limits)
+def _names(head: Any, limits: Limits) -> list[str] | None:
+    if type(head) is not dict:
+        raise TextError('"head" must be an object')
+    names = head.get("vars")
+    if names is not None:
+        if type(names) is not list or not set(map(type, names)) <= {str}:
+            raise TextError('"vars" must be an array of strings')
+        check_count(len(names), limits)
     return names
 
 
-def _solutions(
-    text: _Text, names: list[str] | None, early: list[str], limits: Limits
-) -> Iterator[Row]:
-    """The names and the solutions; without names, the solutions are added to ``early`` instead."""
-    size = 0
-    if names is not None:
-        yield None, names
-    for number, solution in enumerate(text.items('"bindings"'), 1):
+def _solutions(text: _Text) -> Iterator[Row]:
+    for number, _ in enumerate(text.parts("[]", '"bindings" must be an array'), 1):
+        solution = text.value()
         if type(solution) is not dict:
             raise TextError("a solution is not an object").locate(row=number)
-        if names is not None:
-            yield None, solution
-            continue
-        early.append(_dumps(solution))
-        size += len(early[-1]) + _HELD_BYTES
+        yield None, solution
+
+
+def _held(solutions: Iterator[Row], limits: Limits) -> list[str]:
+    """Solutions before the head, where rdflib writes them, as text: it takes less memory than
+    objects."""
+    held = []
+    size = 0
+    for _, solution in solutions:
+        held.append(_dumps(solution))
+        size += len(held[-1]) + _HELD_BYTES
         if size > limits.string_bytes:
             raise over(limits, "string_bytes", size, "the size of the results before their head")
+    return held
 
 
 _FORMAT: Final = TextFormat(

@@ -3,16 +3,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from itertools import chain, count, islice
 from typing import Any, Final
 
 from ..codec import Describe, FrameSplitter, Limits, TermFactory, delimit, describe
-from ..codec.common.detection import is_cut, kind_of
+from ..codec.common.detection import StreamKind, is_cut, kind_of
 from ..codec.sparql.decoder import ResultsDecoder, ResultsFrame
 from ..codec.sparql.encoder import DEFAULT_FRAME_CELLS, ResultsEncoder, encode_boolean
 from ..codec.sparql.options import RESULTS_LIMITS, ResultsOptions
-from ..errors import JellyError, LimitError, OptionsError, SourceError, TruncatedError
+from ..errors import JellyError, LimitError, SourceError, TruncatedError
 from ..io.sinks import Counted, Destination, open_output
 from ..io.sources import Closing, Input, Source, name_of
 from ..io.streams import GENERIC
@@ -78,8 +78,11 @@ class ResultsReader(Closing):
             head, self._chunks = _peek(self._input.chunks())
             named = format_named(format) if format is not None else format_of(self.name)
             found = detected(head)
-            if named is ResultsFormat.JELLY and found is not ResultsFormat.JELLY:
-                _reject(head, found)
+            if named is ResultsFormat.JELLY and (
+                (kind := kind_of(head)) not in (None, StreamKind.JELLY_SPARQL)
+                or found in (ResultsFormat.JSON, ResultsFormat.XML)
+            ):
+                raise SourceError(f"this is {kind or found}, not Jelly-SPARQL")
             form = named or found
             if not head and (form is None or not form.is_binary):
                 raise SourceError("the results are empty: they have no header")
@@ -173,11 +176,9 @@ class ResultsReader(Closing):
 
     def _jelly_frames(self) -> Generator[ResultsFrame | None]:
         decoder = self._decoder()
-        splitter = FrameSplitter(limits=self._limits)
-        frames = chain.from_iterable(map(splitter.feed, self._chunks))
         asked: ResultsFrame | None = None
         try:
-            for data in chain(frames, _later(splitter.finish)):
+            for data in self._frame_bytes():
                 frame = decoder.decode(data)
                 if frame.index == 0:
                     self.options, self.boolean = decoder.options, decoder.boolean
@@ -197,8 +198,13 @@ class ResultsReader(Closing):
             yield None
             yield asked
 
+    def _frame_bytes(self) -> Iterator[bytes]:
+        splitter = FrameSplitter(limits=self._limits)
+        for chunk in self._chunks:
+            yield from splitter.feed(chunk)
+        yield from splitter.finish()
+
     def _grouped(self, solutions: Iterator[tuple[Any, ...]]) -> Generator[ResultsFrame]:
-        """Solutions in frames of a bounded number of cells."""
         width = len(self.variables)
         step = max(1, min(_FRAME_ROWS, _FRAME_CELLS // max(1, width)))
         for number in count():
@@ -209,26 +215,10 @@ class ResultsReader(Closing):
             yield ResultsFrame(number, len(batch), columns)
 
     def _decoder(self) -> ResultsDecoder:
-        """The decoder of Jelly-SPARQL frames."""
         return ResultsDecoder(self._factory, limits=self._limits)
 
     def _column(self, cells: Sequence[Any]) -> Any:
-        """A column of a format without frames."""
         return list(cells)
-
-
-def _later(finish: Callable[[], Iterable[bytes]]) -> Iterator[bytes]:
-    """The items of a function that is called once they are wanted."""
-    yield from finish()
-
-
-def _reject(head: bytes, found: ResultsFormat | None) -> None:
-    """Raise an error that names the kind of content that should be Jelly-SPARQL, if it is known."""
-    kind = kind_of(head)
-    if kind is not None or found in (ResultsFormat.JSON, ResultsFormat.XML):
-        raise SourceError(f"this is {kind or found}, not Jelly-SPARQL")
-    if head and not head.strip(b"\0"):
-        raise OptionsError("this is not Jelly-SPARQL, or a stream without its options: only zeros")
 
 
 def _peek(chunks: Iterator[bytes]) -> tuple[bytes, Iterator[bytes]]:

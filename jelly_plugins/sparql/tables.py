@@ -59,11 +59,7 @@ def _rows(
     separator: str,
     header: Callable[[list[str]], list[str] | bool],
 ) -> Iterator[Row]:
-    """Read a table: a header, and a line for each solution.
-
-    :param header: returns the names of the variables, or the result of an ASK query, of the cells
-        of the first line.
-    """
+    """Read a table: a header, and a line for each solution."""
     records = _records(chunks, limits, quotes=separator == ",")
     line, record = next(records)
     check_count(record.count(separator) + 1, limits)
@@ -113,10 +109,7 @@ def _records(chunks: Iterator[bytes], limits: Limits, *, quotes: bool) -> Iterat
 
 
 def _cells(record: str, separator: str, line: int, most: int) -> list[str]:
-    """The cells of a record.
-
-    :param most: more are rejected before they are made.
-    """
+    """The cells of a record; more than ``most`` are rejected before they are made."""
     if separator == "\t" or '"' not in record:
         count = record.count(separator) + 1
         if count > max(1, most):
@@ -147,10 +140,6 @@ def _wrong_width(cells: int, width: int, line: int) -> TextError:
 # CSV
 
 
-def _csv_header(cells: list[str]) -> list[str]:
-    return [name.removeprefix("?") for name in cells]
-
-
 def _csv_term(cell: str) -> dict[str, Any]:
     """The term that a cell most likely has been: an IRI with the scheme ``http`` or ``https``, a
     blank node, or a literal without a datatype."""
@@ -179,7 +168,9 @@ def _csv_boolean(_: bool) -> str:
 
 
 _CSV: Final = TextFormat(
-    rows=partial(_rows, separator=",", header=_csv_header),
+    rows=partial(
+        _rows, separator=",", header=lambda names: [each.removeprefix("?") for each in names]
+    ),
     term=_csv_term,
     head=lambda names: ",".join(names) + "\r\n",
     term_text=_csv_text,

@@ -48,18 +48,12 @@ Row = tuple[int | None, Any]
 class TextFormat:
     """A format of the W3C's.
 
-    :ivar rows: reads the rows of a document in chunks; raises a JellyError while iterating.
     :ivar term: makes the object of the term in a cell that is text.
-    :ivar head: the text before the solutions, of the names of the variables.
-    :ivar opening: the text before a cell, of the name of its variable.
-    :ivar term_text: the text of a term.
-    :ivar boolean: the document with the result of an ASK query.
-    :ivar around: the text before and after the cells of a solution.
-    :ivar between: the text between two solutions, ``separator`` that between two cells, and
-        ``closing`` that after each bound cell.
+    :ivar opening: the text before a cell, of the name of its variable; ``closing`` that after it.
+    :ivar around: the text before and after a solution; ``between`` that between two solutions, and
+        ``separator`` that between two cells.
     :ivar unbound: the text of an unbound cell; None if it is omitted.
     :ivar empty: the text of cells without text.
-    :ivar foot: the text after the solutions.
     """
 
     rows: Callable[[Iterator[bytes], Limits], Iterator[Row]]
@@ -80,10 +74,7 @@ class TextFormat:
         self, chunks: Iterator[bytes], factory: TermFactory[Any], limits: Limits
     ) -> Iterator[Any]:
         """Read results: first the names of the variables, or the result of an ASK query, then the
-        solutions.
-
-        :raises JellyError: while iterating, with the line or the number of the solution, from 1.
-        """
+        solutions. Errors have the line, or the number of the solution, from 1."""
         terms = _TermReader(self, factory, limits)
         variables: list[str] = []
         for number, (line, cells) in enumerate(self.rows(chunks, limits)):
@@ -116,11 +107,8 @@ class TextFormat:
         describe: Describe,
         limits: Limits,
     ) -> Iterator[bytes]:
-        """Write a document in chunks; memory grows with the longest solution only.
-
-        :raises JellyError: a term cannot be written, or a solution has more than ``string_bytes``
-            bytes; with the number of the solution, from 1.
-        """
+        """Write a document in chunks; memory grows with the longest solution only. Errors have the
+        number of the solution, from 1."""
         check_variables(variables, limits)
         texts = _TermTexts(self, describe, limits)
         openings = [self.opening(name) for name in variables]
@@ -197,11 +185,7 @@ class _TermReader(_Cache):
         return found
 
     def term(self, given: Any, depth: int = 0) -> Any:
-        """Make a term of its object.
-
-        :param depth: number of quoted triples around it.
-        :raises JellyError: the term is not valid, or the factory rejects it.
-        """
+        """Make a term of its object, which is in ``depth`` quoted triples."""
         if type(given) is not dict:
             raise TextError("a term is not an object")
         key = tuple(map(given.get, _MEMBERS))
@@ -268,11 +252,7 @@ class _TermTexts(_Cache):
         return self._form.term_text(self._object(term, 0)) + self._form.closing
 
     def _object(self, term: Any, depth: int) -> dict[str, Any]:
-        """The object of a term.
-
-        :param depth: number of quoted triples around it.
-        :raises JellyError: the format cannot express it, or readers would reject its depth.
-        """
+        """The object of a term in ``depth`` quoted triples, at most as many as readers accept."""
         check_depth(depth, self._limits)
         kind, *parts = self._describe(term)
         if kind == Kind.TRIPLE:
@@ -308,26 +288,15 @@ class _TermTexts(_Cache):
 
 
 def check_variables(variables: Sequence[str], limits: Limits) -> None:
-    """Check the names of variables.
-
-    :raises TermError: one is not valid in SPARQL, or occurs twice.
-    :raises LimitError: there are too many.
-    """
     check_count(len(variables), limits)
     if len(set(variables)) < len(variables):
         raise TermError("two variables have the same name")
     for name in variables:
-        if not name:
-            raise TermError("a variable has no name")
         if not _NAME.fullmatch(name):
             raise TermError(f"{name[:80]!r} is not a name that a variable of SPARQL can have")
 
 
 def check_count(count: int, limits: Limits) -> None:
-    """Check the number of variables.
-
-    :raises LimitError: there are too many.
-    """
     if count > limits.variables:
         raise over(limits, "variables", count, "the number of variables")
     if count > limits.frame_cells:
@@ -335,10 +304,6 @@ def check_count(count: int, limits: Limits) -> None:
 
 
 def check_depth(depth: int, limits: Limits) -> None:
-    """Check the depth of a quoted triple.
-
-    :raises LimitError: it is too deep.
-    """
     if depth > limits.nesting:
         raise over(limits, "nesting", depth, "the depth of quoted triples")
 
@@ -346,10 +311,7 @@ def check_depth(depth: int, limits: Limits) -> None:
 def _check(
     kind: str, value: str, datatype: str | None, language: str | None, direction: str | None
 ) -> None:
-    """Check the members of a term that is not a quoted triple.
-
-    :raises TermError: strict RDF 1.2 cannot express the term.
-    """
+    """Reject a term that strict RDF 1.2 cannot express, other than a quoted triple."""
     if kind == "uri":
         _check_iri(value)
     elif not value and kind == "bnode":

@@ -45,11 +45,8 @@ _ESCAPES: Final = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", "\r": "
 
 
 class _Element(NamedTuple):
-    """An open element.
-
-    :ivar values: what its children contain: bindings and parts of a quoted triple by name, and a
-        term by the empty string.
-    """
+    """An open element, and the values of its children: bindings and parts of a quoted triple by
+    name, and a term by the empty string."""
 
     name: str
     attributes: dict[str, str]
@@ -127,8 +124,7 @@ class _Document:
         self._taken_text(parent)
         namespace, _, name = full_name.rpartition(" ")
         if namespace != _SPARQL or name not in _CHILDREN.get(parent, ()):
-            place = f"in <{parent}>" if parent else "the element of SPARQL results"
-            raise TextError(f"<{name}> is not {'expected ' if parent else ''}{place}")
+            raise TextError(f"<{name}> is not expected in <{parent or 'a document of results'}>")
         if name in ("head", "results", "boolean"):
             if name in self._seen or self._seen & {"results", "boolean"}:
                 raise TextError(f"<{name}> is not expected after the results")
@@ -172,8 +168,7 @@ class _Document:
         if value is not None:
             siblings = self._open[-1].values
             if key in siblings:
-                what = f"<{name}> for {key[:80]!r}" if name == "binding" else f"<{name}>"
-                raise TextError(f"there are two {what} in <{self._open[-1].name}>")
+                raise TextError(f"there are two <{name}> for {key[:80]!r}")
             siblings[key] = value
 
     def _end_outer(self, name: str, text: str, values: dict[str, Any]) -> None:

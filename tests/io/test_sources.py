@@ -29,7 +29,6 @@ from jelly_plugins import (
 )
 from jelly_plugins.formats.table import read_statements
 from jelly_plugins.io.sources import CHUNK, Input
-from jelly_plugins.sparql import ResultsReader
 
 from .. import programs
 from ..codec.input_kinds import INPUT_KINDS, Trickle
@@ -356,5 +355,3 @@ def test_zeros_are_not_called_empty(size: int, tmp_path: Path) -> None:
     for source in (bytes(size), tmp_path / "x.jelly"):
         with pytest.raises(OptionsError, match=r"this is not Jelly.* only zeros"):
             list(read(source))
-        with pytest.raises(OptionsError, match=r"not Jelly-SPARQL.* only zeros"):
-            ResultsReader(source, format="jellys")

@@ -12,7 +12,7 @@ from jelly_plugins import BlankNode, Iri, JellyError, LimitError, Limits, Litera
 from jelly_plugins.messages import read_messages
 
 from ..codec.input_kinds import Trickle
-from .logs import DELIMITED, EARLY, EX, LOGS, outcome, quad_sets, read, sizes, written
+from .logs import DELIMITED, EARLY, EX, outcome, read, sizes
 
 V = 'VERSION "1.2-messages"\n'
 S = "<urn:s> <urn:p> <urn:o> .\n"
@@ -298,16 +298,6 @@ def test_a_delimiter_inside_a_statement(format_: str) -> None:
     assert caught.value.line == 3
     with pytest.raises(JellyError, match="inside a graph block"):
         sizes("<urn:g> {\n# @message\n}", "trig", dialect=EARLY)
-
-
-@pytest.mark.parametrize("format_", DELIMITED)
-@pytest.mark.parametrize("log", LOGS, ids=range(len(LOGS)))
-def test_written_and_read(format_: str, log: list[list[tuple[object, ...]]]) -> None:
-    data = written(log, format_, dialect=EARLY)
-    assert b"MESSAGE\n" not in data.replace(b"\\nMESSAGE", b"")
-    assert quad_sets(read(data, format_, dialect=EARLY)) == quad_sets(
-        read(written(log, "nq"), "nq")
-    )
 
 
 #: White space of ECMAScript, in which the draft's pattern is written.

@@ -217,13 +217,13 @@ IRIS = [
     *("http://ex/#a#b", "http://ex/\u00e9", "http://ex/a%20b", "urn:x:", "http://", "a:"),
     *("http://ex:99999/", "http://user@ex@b/", "http://ex/\ue000", "x-y.z:q", "urn:@type"),
     *("http://ex/\x85b", "http://ex/\u2028b", "http://ex/\ufffeb", "http://ex/" + "x" * 1100),
-    *("mailto:a b", "1a:b", "rel", "", "http://ex/<", "http://ex/\\"),
+    *("mailto:a b", "1a:b", "rel", "", "http://ex/<", "http://ex/\\", "urn:\ud800"),
 ]
 TAGS = ["en-x-toolong123", "EN-gb", "a", "i", "x-y", "zh-classical", "en-", "", "e!", "\u00e9"]
 TEXTS = [
     *("", "\x00", "\ufffe", "\r", "a\tb", "a\nb", "\x85", "x \x85 y", "\u2028", "x\u2029\u2029 y"),
     *(" a ", "\x7f", "\x9f", "\ufeff", "\U0010fffe", "\U000fffff", "\\", '"', "'", "]]>", "<!--"),
-    *("\\u2028", "yes", "1e20", "- a", "a: b", "#", "&a;"),
+    *("\ud800", "\\u2028", "yes", "1e20", "- a", "a: b", "#", "&a;"),
 ]
 JSON = "http://www.w3.org/1999/02/22-rdf-syntax-ns#JSON"
 TERMS: list[Any] = [
@@ -272,44 +272,6 @@ def test_terms_that_pyoxigraph_rejects_are_not_written(form: str) -> None:
         messages = [[Triple(Iri("urn:s"), Iri("urn:p"), each)] for each in (Iri("urn:o"), term)]
         with pytest.raises(TermError, match=message):
             write_messages(messages, io.BytesIO(), format=form)
-
-
-CONTEXT = '"@context": {"@vocab": "urn:"}\n"@id": urn:a\n'
-
-
-@pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
-@pytest.mark.parametrize("source", [bytes, Trickle])
-@pytest.mark.parametrize(
-    ("scalar", "text"),
-    [
-        ('"x\x85y"', "x\x85y"),
-        ('"x \u2028 y"', "x \u2028 y"),
-        ("plain\u2028text", "plain\u2028text"),
-        ("'x \u2029\u2029'", "x \u2029\u2029"),
-        ("|\n  a\x85\n  b", "a\x85\nb\n"),
-        ('"\\N\\L\\P"', "\x85\u2028\u2029"),
-        ("\u00e2\u20ac \u00c2 \U0010ffff"[:-1], "\u00e2\u20ac \u00c2"),
-    ],
-)
-def test_line_ends_of_yaml_1_1(scalar: str, text: str, source: Any, encoding: str) -> None:
-    """YAML 1.2, which YAML-LD uses, reads these characters as any other."""
-    data = f"{CONTEXT}p: {scalar}\nq: # \x85 \u2028\n  1\n".encode(encoding)
-    [message] = read_messages(source(data), format="yamlld")
-    found = {quad.predicate: quad.object for quad in message.quads}
-    assert found[Iri("urn:p")] == Literal(text)
-
-
-def test_utf_16_that_is_truncated() -> None:
-    with pytest.raises(TextError, match="malformed YAML"):
-        list(read_messages(CONTEXT.encode("utf-16")[:-1], format="yamlld"))
-
-
-def test_characters_that_represent_line_ends() -> None:
-    for scalar in ("'\U0010fffe'", '"\\U0010fffe"', '"\\U000FFFFF"'):
-        for source in (bytes, Trickle):
-            data = source(f"{CONTEXT}p: {scalar}\n".encode())
-            with pytest.raises(TextError, match="which are not characters, are not read"):
-                list(read_messages(data, format="yamlld"))
 
 
 def test_relative_iris_in_lines() -> None:

@@ -15,8 +15,7 @@ from hypothesis import strategies as st
 from rdflib import BNode, URIRef
 
 from jelly_plugins.rdflib.memory import compiled, parts_of
-from jelly_plugins.rdflib.terms import RdflibFactory, make_literal
-from jelly_plugins.rdflib.terms import kept as kept_node
+from jelly_plugins.rdflib.terms import RdflibFactory, make_literal, read_form
 
 from .. import programs
 from .test_terms import DATATYPES, LEXICAL_FORMS
@@ -100,7 +99,7 @@ def test_iris_and_blank_nodes(text: str) -> None:
     kept, fresh = RdflibFactory(blank_nodes="keep"), RdflibFactory()
     for made, expected in (
         (kept.iri(text), URIRef(text)),
-        (kept.blank_node(text), kept_node(text)),
+        (kept.blank_node(text), BNode(text)),
     ):
         assert (type(made), made, hash(made)) == (type(expected), expected, hash(expected))
     one, other = fresh.blank_node(text), fresh.blank_node(f"{text}x")
@@ -118,16 +117,18 @@ def test_rdflib_still_says_that_an_iri_is_none(caplog: pytest.LogCaptureFixture)
     assert len(caplog.records) == 2
 
 
-def test_datatypes_that_are_bound_while_reading() -> None:
-    factory = RdflibFactory()
+def test_datatypes_that_are_bound() -> None:
+    """They count from the next reading on."""
     unknown, integer = "urn:datatype", str(rdflib.XSD.integer)
 
     def check() -> None:
+        factory = RdflibFactory()
         for datatype in unknown, integer, str(rdflib.XSD.boolean):
             for form in "1", "01", "true":
-                assert outcome(factory.literal, form, None, datatype) == outcome(
-                    make_literal, form, None, datatype
-                )
+                expected = outcome(make_literal, form, None, datatype)
+                assert outcome(factory.literal, form, None, datatype) == expected
+                raw = rdflib.Literal(form, datatype=URIRef(datatype), normalize=False)
+                assert str(read_form(raw)) == expected[1]
         assert outcome(factory.literal, "x", "en", None) == outcome(make_literal, "x", "en", None)
 
     class Shout(str):

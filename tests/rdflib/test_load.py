@@ -47,15 +47,6 @@ def test_plugins(name: str) -> None:
             assert isomorphic(found, Graph().parse(data=TURTLE, format="turtle"))
 
 
-def test_the_base_is_that_of_rdflibs_parsers(tmp_path: Path) -> None:
-    """The publicID, or the address of the source."""
-    path = tmp_path / "x.ttl"
-    path.write_text("<a> <b> <c> .")
-    for settings in ({}, {"publicID": "http://x/y/"}):
-        ours = Graph().parse(path, format="jelly-plugins-turtle", **settings)
-        assert set(ours) == set(Graph().parse(path, format="turtle", **settings))
-
-
 @pytest.mark.parametrize(
     ("text", "message"),
     [

@@ -11,7 +11,7 @@ import zipfile
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from types import MappingProxyType, SimpleNamespace
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -325,20 +325,6 @@ def test_streams_of_a_concatenated_file_have_labels_of_their_own() -> None:
     with pytest.raises(OptionsError, match="differ"):
         parse(Dataset(), data)
     assert len(quads_of(parse(Dataset(), data, concatenated=True))) == 2
-
-
-def test_blank_nodes_of_a_context_that_is_given(store: str) -> None:
-    data = jelly([Triple(BlankNode("a"), P, BlankNode("b"))])
-    context = {"a": BNode("mine")}
-    graph = parse(Graph(store=store), data, bnode_context=context)
-    assert set(graph.subjects()) == {BNode("mine")}
-    assert set(graph.objects()) == {context["b"]}
-    assert len(parse(graph, data, bnode_context=context)) == 1
-    assert len(parse(graph, data, bnode_context={})) == 2
-    for wrong in (7, "a", ["a"], BNode("a"), frozenset(), MappingProxyType({})):
-        with pytest.raises(TypeError, match="bnode_context must be a mutable mapping"):
-            parse(graph, data, bnode_context=wrong)
-    assert len(graph) == 2
 
 
 # Namespaces

@@ -13,8 +13,8 @@ from rdflib.parser import Parser
 from rdflib.serializer import Serializer
 
 import jelly_plugins.rdflib
+from jelly_plugins.rdflib import NAMES
 from jelly_plugins.rdflib.reading import JellyParser
-from jelly_plugins.rdflib.registration import NAMES
 from jelly_plugins.rdflib.writing import JellySerializer
 
 from .. import programs

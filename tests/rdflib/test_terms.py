@@ -323,20 +323,3 @@ def test_the_backend_reads_and_writes_statements() -> None:
         read = [statement for frame in frames for statement in frame.statements]
     assert read[1][3] == DATASET_DEFAULT_GRAPH_ID
     assert list(jelly_plugins.read(jelly(read, describe=backend.describe))) == statements
-
-
-@pytest.mark.parametrize("pure", [False, True])
-@pytest.mark.parametrize("value", [None, 5, b"x", []])
-def test_parts_of_terms_that_are_no_strings(
-    value: Any, pure: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    if pure:
-        monkeypatch.setattr("jelly_plugins.rdflib.terms.compiled", lambda: None)
-    for factory in (RdflibFactory(), RdflibFactory(blank_nodes="keep")):
-        calls: list[tuple[Any, ...]] = [(factory.iri, value), (factory.blank_node, value)]
-        calls.append((factory.literal, value, None, None))
-        if value is not None:
-            calls += [(factory.literal, "x", value, None), (factory.literal, "x", None, value)]
-        for make, *parts in calls:
-            with pytest.raises(TypeError):
-                make(*parts)

@@ -125,9 +125,6 @@ SMALL = Limits(frame_cells=500, string_bytes=60, frame_expansion=3000, lookup_ch
 
 
 def test_both_kernels_agree(monkeypatch: pytest.MonkeyPatch) -> None:
-    """They agree on the results of reading, on exact errors and their positions, and on the output
-    of writing.
-    """
     if not kernel.native:
         pytest.skip("the compiled module is not built")
     draw = Random(5)
@@ -171,9 +168,6 @@ def describe_foreign(term: Any) -> Any:
 
 
 def test_both_kernels_write_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
-    """They also agree if entries are replaced, if IRIs are written whole, for terms of other
-    libraries, and on rejections.
-    """
     if not kernel.native:
         pytest.skip("the compiled module is not built")
     draw = Random(6)
@@ -267,34 +261,6 @@ def without_parts(kind: type[Any], **parts: Any) -> Any:
     return term
 
 
-class Raising:
-    """A foreign term, one of whose methods raises."""
-
-    def __init__(self, hashing: Exception | None, comparing: Exception | None) -> None:
-        self.hashing = hashing
-        self.comparing = comparing
-
-    def __hash__(self) -> int:
-        if self.hashing is not None:
-            raise self.hashing
-        return 1
-
-    def __eq__(self, other: object) -> bool:
-        if self.comparing is not None:
-            raise self.comparing
-        return self is other
-
-
-class Shortened(tuple[Any, ...]):
-    """A description whose methods do not agree with its contents."""
-
-    def __len__(self) -> int:
-        return 0
-
-    def __getitem__(self, _: Any) -> Any:
-        return Text("x")
-
-
 def hostile_cells() -> Iterator[Any]:
     """Yield cells that a writer does not expect."""
     yield Iri(Text("urn:x"))
@@ -308,15 +274,10 @@ def hostile_cells() -> Iterator[Any]:
     yield without_parts(Literal, lex="x", langtag=None)
     yield without_parts(Literal, lex="x", langtag="en", datatype="urn:d")
     yield type("Mine", (Iri,), {})("urn:x")
-    for error in (TypeError("no"), AttributeError("no"), ValueError("no")):
-        yield Raising(error, None)
-        yield Raising(None, error)
     yield from ([], {}, object(), 1, b"x", "x", DEFAULT_GRAPH, Ellipsis, float("nan"))
 
 
 def test_hostile_cells(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Both kernels write the same, or reject it with the same error."""
-
     def attempt(cells: list[Any], take_apart: Any) -> Any:
         try:
             return written(["a"], [(cell,) for cell in cells], describe=take_apart)
@@ -325,10 +286,9 @@ def test_hostile_cells(monkeypatch: pytest.MonkeyPatch) -> None:
 
     def junk(term: Any) -> Any:
         """Describe terms in invalid ways."""
-        kind = zlib.crc32(repr(type(term)).encode()) % 7
+        kind = zlib.crc32(repr(type(term)).encode()) % 6
         return (
             (Kind.IRI, Text("urn:x")),
-            Shortened((Kind.LITERAL, "x", None, None)),
             [Kind.BLANK_NODE, "b"],
             (Kind.LITERAL, b"x", None, None),
             (Kind.LITERAL, "x", "en", "urn:d"),
@@ -355,7 +315,6 @@ def test_hostile_cells(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_term_that_changes_while_it_is_described() -> None:
-    """Values that were read of a term do not change."""
     first = Iri("urn:first")
 
     class Other:
@@ -374,7 +333,7 @@ def test_a_term_that_changes_while_it_is_described() -> None:
 
 @pytest.mark.parametrize("native", [False, True])
 def test_quoted_triples_that_are_deep(native: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Hashing or comparing them would end the process."""
+    # Hashing or comparing them would end the process.
     if not native:
         write_in_python(monkeypatch)
     cells: list[Any] = [S, S]
@@ -399,9 +358,6 @@ def test_runs() -> None:
 
 
 def test_a_variable_moves_to_the_column_that_it_needs() -> None:
-    """From no column to the column of its first value, then to a mixed one; a header follows each
-    change.
-    """
     steps = [None, Literal("1"), Literal("2"), S, Literal("3")]
     frames = written(["a", "b"], [(S, value) for value in steps], frame_cells=2)
     decoder = ResultsDecoder(GenericFactory())

@@ -16,6 +16,7 @@ from jelly_plugins.codec import delimit
 from jelly_plugins.codec.sparql.decoder import ResultsColumnDecoder
 from jelly_plugins.codec.text.ntriples import term_text
 from jelly_plugins.errors import JellyError, LimitError, StatementError, TermError
+from jelly_plugins.io.chunks import ChunkFile
 from jelly_plugins.proto import sparql_pb2
 from jelly_plugins.sparql import encode_results, read_results, write_boolean, write_results
 
@@ -272,17 +273,10 @@ def test_frames_without_rows_are_not_kept() -> None:
         [delimit(frame.SerializeToString())],
     )
 
-    class Chunks(io.RawIOBase):
-        def readable(self) -> bool:
-            return True
-
-        def read(self, _: int = -1) -> bytes:
-            return next(chunks, b"")
-
     read_results = arrow().read_results
     tracemalloc.start()
     try:
-        reader = read_results(Chunks(), values=True)
+        reader = read_results(ChunkFile(chunks), values=True)
         _, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
@@ -302,16 +296,7 @@ def test_batches_follow_frames() -> None:
             taken += 1
             yield (Iri(f"urn:{number}"),)
 
-    class Frames(io.RawIOBase):
-        frames = encode_results(["s"], solutions())
-
-        def readable(self) -> bool:
-            return True
-
-        def read(self, _: int = -1) -> bytes:
-            return next(self.frames, b"")
-
-    next(iter(arrow().read_results(Frames())))
+    next(iter(arrow().read_results(ChunkFile(encode_results(["s"], solutions())))))
     assert taken < 20_000
 
 

@@ -125,8 +125,8 @@ print((peak() - before) >> 20)
     ("what", "expected", "most"),
     [
         ("nested", "LimitError", 100),
-        ("lists", "0", 100),
-        ("keys", "0", 100),
+        ("lists", "LimitError", 100),
+        ("keys", "LimitError", 100),
         ("members of a term", "LimitError", 100),
         ("a solution", "LimitError", 100),
         ("a number", "LimitError", 150),

@@ -26,6 +26,7 @@ from pyoxigraph import (
 from jelly_plugins import Iri, Limits
 from jelly_plugins import Literal as GenericLiteral
 from jelly_plugins.errors import LimitError, SourceError, TermError
+from jelly_plugins.io.chunks import ChunkFile
 from jelly_plugins.oxigraph import encode_solutions, read_solutions, write_solutions
 from jelly_plugins.sparql import (
     ResultsFormat,
@@ -115,16 +116,7 @@ def test_solutions_are_read_as_they_are_iterated() -> None:
             taken += 1
             yield frame
 
-    class File(io.RawIOBase):
-        chunks = frames()
-
-        def readable(self) -> bool:
-            return True
-
-        def read(self, _: int = -1) -> bytes:
-            return next(self.chunks, b"")
-
-    solutions: Any = read_solutions(File())
+    solutions: Any = read_solutions(ChunkFile(frames()))
     assert str(next(solutions)["s"]) == "<urn:0>"
     assert taken < 5
     assert sum(1 for _ in solutions) == 99_999

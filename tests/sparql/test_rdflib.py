@@ -53,6 +53,17 @@ def test_there_and_back(name: str, tmp_path: Any) -> None:
         assert rows[:100] == rows[100:]
 
 
+@pytest.mark.parametrize("form", ["json", "xml"])
+def test_what_rdflib_writes(form: str) -> None:
+    """In JSON the solutions come before the head."""
+    result = graph().query(QUERY)
+    data = result.serialize(format=form)
+    assert data is not None
+    with read_results(data, format=form) as found:
+        assert found.variables == [str(name) for name in result.vars or ()]
+        assert len(list(found)) == 100
+
+
 def test_ask_and_construct() -> None:
     for query, value in (("ASK { ?s ?p ?o }", True), ("ASK { <urn:no> ?p ?o }", False)):
         data = graph().query(query).serialize(format="jelly-sparql")

@@ -37,6 +37,7 @@ from jelly_plugins.errors import (
     TermError,
     TextError,
 )
+from jelly_plugins.io.chunks import ChunkFile
 from jelly_plugins.sparql import (
     ResultsFormat,
     ResultsOptions,
@@ -47,6 +48,7 @@ from jelly_plugins.sparql import (
     write_results,
 )
 
+from ..codec.input_kinds import Trickle
 from ..fuzz.streams import damaged
 
 INT = "http://www.w3.org/2001/XMLSchema#integer"
@@ -84,25 +86,11 @@ def written_boolean(value: bool, form: Any) -> bytes:
 def read(data: bytes, form: Any, **settings: Any) -> list[tuple[Any, ...]]:
     """Read solutions at once and in small chunks, which must agree."""
     found = []
-    for source in (data, _Slow(data)):
+    for source in (data, Trickle(data)):
         with read_results(source, format=form, **settings) as results:
             found.append(list(results))
     assert found[0] == found[1]
     return found[0]
-
-
-class _Slow(io.RawIOBase):
-    """Returns one byte at a time."""
-
-    def __init__(self, data: bytes) -> None:
-        super().__init__()
-        self._chunks = (data[at : at + 1] for at in range(len(data)))
-
-    def readable(self) -> bool:
-        return True
-
-    def read(self, _: int = -1) -> bytes:
-        return next(self._chunks, b"")
 
 
 @pytest.mark.parametrize("form", EXACT)
@@ -234,7 +222,7 @@ def test_forms_of_terms_in_tsv() -> None:
         "": None,
     }
     data = "\ufeff?x\t$y\r\n" + "".join(f"{cell}\t\r\n" for cell in cells)
-    with read_results(_Slow(data.encode()), format="tsv") as results:
+    with read_results(Trickle(data.encode()), format="tsv") as results:
         assert results.variables == ["x", "y"]
         assert list(results) == [(term, None) for term in cells.values()]
     written_again = written(ResultsFormat.TSV, ["x"], [(term,) for term in cells.values()])
@@ -428,7 +416,7 @@ _INVALID: dict[tuple[str, int | None], list[bytes]] = {
     [(*place, data) for place, documents in _INVALID.items() for data in documents],
 )
 def test_invalid_documents(form: str, place: int | None, data: bytes) -> None:
-    for source in (data, _Slow(data)) if data else (data,):
+    for source in (data, Trickle(data)) if data else (data,):
         with pytest.raises(JellyError) as caught:
             list(read_results(source, format=form))
         error = caught.value
@@ -513,21 +501,11 @@ def test_solutions_stream() -> None:
     first = next(frames)
     assert taken == 4096
 
-    class Slow(io.RawIOBase):
-        def readable(self) -> bool:
-            return True
+    def arriving() -> Iterator[bytes]:
+        yield first
+        raise AssertionError("more was read than was needed")
 
-        def readinto(self, _: Any) -> int:
-            raise AssertionError("more was read than was there")
-
-        def read(self, _: int = -1) -> bytes:
-            nonlocal first
-            data, first = first, b""
-            if not data:
-                raise AssertionError("more was read than was needed")
-            return data
-
-    with read_results(Slow()) as results:
+    with read_results(ChunkFile(arriving())) as results:
         assert next(results) == (Iri("urn:0"),)
 
 
@@ -666,9 +644,6 @@ def _nested(form: str, depth: int) -> bytes:
     return _bound(nested) if form == "srx" else _value(nested)
 
 
-_EARLY = b'{"results":{"bindings":[' + b",".join([b"{}"] * 600) + b']},"head":{"vars":[]}}'
-
-
 @pytest.mark.parametrize(
     ("form", "data", "limit"),
     [
@@ -679,7 +654,11 @@ _EARLY = b'{"results":{"bindings":[' + b",".join([b"{}"] * 600) + b']},"head":{"
         ("srx", _bound("<literal " + "x" * 2000), "string_bytes"),
         ("srx", _bound("<literal datatype='urn:" + "x" * 2000), "string_bytes"),
         ("srj", _value('{"type":"literal","value":"' + "x" * 2000), "string_bytes"),
-        ("srj", _EARLY, "string_bytes"),
+        (
+            "srj",
+            b'{"results":{"bindings":[' + b"{}," * 600 + b'{}]},"head":{"vars":[]}}',
+            "string_bytes",
+        ),
         ("csv", b"a\n" + b"x" * 2000, "frame_bytes"),
         ("csv", b'a\n"' + b"x\n" * 1000, "frame_bytes"),
         ("tsv", b"?a\n" + b"x" * 2000, "frame_bytes"),
@@ -694,7 +673,7 @@ def test_limits(form: str, data: bytes, limit: str) -> None:
     if limit == "frame_bytes":
         limits = replace(limits, frame_bytes=1000)
     with pytest.raises(LimitError, match=limit):
-        list(read_results(_Slow(data), format=form, limits=limits))
+        list(read_results(Trickle(data), format=form, limits=limits))
 
 
 @pytest.mark.parametrize("form", W3C)

@@ -4,13 +4,9 @@ result, never the end of the process.
 
 from __future__ import annotations
 
-import re
-from pathlib import Path
-
 import pytest
 
 from ..programs import run
-from ..shared_data import ROOT
 
 #: Runs the function of a program for each format, and solutions and frames.
 _BEGINNING = """
@@ -123,49 +119,4 @@ print("done")
 def test_solutions_of_oxigraph_in_another_thread() -> None:
     pytest.importorskip("pyoxigraph")
     done = run(_SOLUTIONS)
-    assert (done.returncode, done.stdout) == (0, "done\n"), done.stderr
-
-
-_CLIENTS = """
-import asyncio, sys
-from urllib.parse import quote
-from pyoxigraph import Literal as Text, NamedNode, Quad, Store
-from jelly_plugins.sparql import read_results
-store = Store()
-store.extend(Quad(NamedNode(f"urn:{n}"), NamedNode("urn:p"), Text(n)) for n in range(5000))
-exec(sys.argv[1])
-async def ask():
-    query = b"query=" + quote("SELECT ?s { ?s ?p ?o }").encode()
-    scope = {
-        "type": "http", "asgi": {"version": "3.0"}, "http_version": "1.1", "method": "GET",
-        "path": "/sparql", "raw_path": b"/sparql", "root_path": "", "scheme": "http",
-        "query_string": query, "headers": [(b"accept", JELLY.encode())],
-        "client": ("client", 1), "server": ("server", 1),
-    }
-    sent = []
-    async def receive():
-        await asyncio.sleep(3600)
-    async def send(message):
-        sent.append(message)
-        await asyncio.sleep(0)
-    await app(scope, receive, send)
-    return b"".join(message.get("body", b"") for message in sent)
-async def main():
-    for answer in await asyncio.gather(*(ask() for _ in range(8))):
-        assert sum(1 for _ in read_results(answer)) == 5000
-    print("done")
-asyncio.run(main())
-"""
-
-
-def test_the_endpoint_of_the_documentation_with_eight_clients() -> None:
-    pytest.importorskip("pyoxigraph")
-    pytest.importorskip("starlette")
-    page = Path(ROOT / "docs/sparql.md").read_text(encoding="utf-8")
-    [code] = [
-        block
-        for block in re.findall(r"```python\n(.*?)```", page, re.DOTALL)
-        if "Starlette(routes=" in block
-    ]
-    done = run(_CLIENTS, code)
     assert (done.returncode, done.stdout) == (0, "done\n"), done.stderr

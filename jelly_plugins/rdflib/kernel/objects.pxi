@@ -43,7 +43,6 @@ cdef extern from "Python.h":
     object PyUnicode_FromObject(object)
     bint PyObject_GC_IsTracked(object)
     void PyObject_GC_UnTrack(object)
-    PyObject *PyList_GET_ITEM_borrow "PyList_GET_ITEM" (object, Py_ssize_t)
 
 
 cdef Py_ssize_t LITERAL_LANGUAGE = slot_offset(RdflibLiteral.__dict__["_language"])

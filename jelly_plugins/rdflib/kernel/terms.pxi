@@ -2,8 +2,7 @@
 #
 # For each literal, rdflib's constructor looks up what depends only on the datatype: the functions
 # that read a lexical form, write the canonical form, and check it. Here a `Recipe` holds them for
-# each datatype; it is made again when rdflib's tables change. Forms that are certainly canonical
-# are not written again.
+# each datatype of one read. Forms that are certainly canonical are not written again.
 
 cdef bint[256] NOT_IN_AN_IRI
 for _character in range(256):
@@ -199,11 +198,6 @@ cdef Recipe new_recipe(datatype):
     return recipe
 
 
-cdef inline PyObject *last_of(list rules):
-    cdef Py_ssize_t size = len(rules)
-    return PyList_GET_ITEM_borrow(rules, size - 1) if size else NULL
-
-
 cdef bint is_format(cast):
     """Whether a function writes decimals with all their digits."""
     return all(cast(Decimal(text)) == text for text in ("1.50", "-0.0", "0.00000000010", "100"))
@@ -213,9 +207,15 @@ cdef bint is_isoformat(cast, value):
     return cast(value) == value.isoformat()
 
 
+def bindings():
+    """A number that is another one after a datatype was bound."""
+    return len(SPECIFIC_RULES) + len(GENERIC_RULES)
+
+
 @cython.final
 cdef class Literals:
-    """Makes the same literals as ``rdflib.term.Literal``, for one read.
+    """Makes the same literals as ``rdflib.term.Literal``, for one read: datatypes that are bound
+    later do not count.
 
     :param slow: the factory's function, which makes unusual literals from a lexical form, a
         language tag and the IRI of a datatype, and raises the errors.
@@ -225,44 +225,17 @@ cdef class Literals:
     cdef Recipe plain
     cdef dict recipes
     cdef dict langtags
-    # Sizes and last items of rdflib's lists of rules when the recipes were made.
-    cdef Py_ssize_t specific_rules
-    cdef Py_ssize_t generic_rules
-    cdef PyObject *last_specific
-    cdef PyObject *last_generic
 
     def __init__(self, slow):
         self.slow = slow
         self.langtags = {}
-        self._forget_recipes()
-
-    cdef int _forget_recipes(self) except -1:
         self.recipes = {}
-        self.specific_rules = len(SPECIFIC_RULES)
-        self.generic_rules = len(GENERIC_RULES)
-        self.last_specific = last_of(SPECIFIC_RULES)
-        self.last_generic = last_of(GENERIC_RULES)
         self.plain = new_recipe(None)
-        return 0
-
-    cdef inline bint _changed(self):
-        """Whether rdflib's rules have changed."""
-        return (
-            len(SPECIFIC_RULES) != self.specific_rules
-            or len(GENERIC_RULES) != self.generic_rules
-            or last_of(SPECIFIC_RULES) != self.last_specific
-            or last_of(GENERIC_RULES) != self.last_generic
-        )
 
     cdef Recipe _recipe(self, str datatype):
-        cdef Recipe recipe
-        if self._changed():
-            self._forget_recipes()
         known = self.recipes.get(datatype)
         if known is not None:
-            recipe = known
-            if CONVERTERS.get(recipe.key) is recipe.converter:
-                return recipe
+            return <Recipe> known
         recipe = new_recipe(iri(datatype))
         if len(self.recipes) >= REMEMBERED:
             self.recipes.clear()
@@ -279,9 +252,7 @@ cdef class Literals:
             if recipe.kind == UNKNOWN:
                 return new_literal(lex, None, recipe.key, None, None)
             return self._typed(lex, recipe, datatype)
-        if self._changed():
-            self._forget_recipes()
-        if CONVERTERS.get(None, self) is not self.plain.converter or self.plain.kind != TEXT:
+        if self.plain.kind != TEXT:
             return self.slow(lex, langtag, datatype)
         if langtag is not None:
             known = self.langtags.get(langtag)

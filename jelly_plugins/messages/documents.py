@@ -1,9 +1,9 @@
-"""Reading logs in NDJSON-LD: an object in each line, read under the context that is in force.
+"""Reading logs in NDJSON-LD and RDF/XML: each line is a document, which pyoxigraph parses.
 
-An object with ``@context`` alone sets the context; an empty object is an empty message. Each object
-is parsed by pyoxigraph.
+In NDJSON-LD an object with ``@context`` alone sets the context that is in force; an empty object is
+an empty message.
 
-Reference: RDF Messages, section "JSON-LD".
+Reference: RDF Messages, sections "JSON-LD" and "RDF/XML".
 """
 
 from __future__ import annotations
@@ -15,8 +15,10 @@ from typing import Any, Final
 
 from ..codec import Limits
 from ..codec.common.limits import over
+from ..codec.text.lines import BLANK_NODE
 from ..errors import TextError
 from ..formats.json_ld import ContextLoader, Costs, dump, load_json
+from ..formats.rdf_xml import XML_LABELS, RdfXmlText
 from ..formats.reading import (
     NO_BASE,
     check_base,
@@ -25,18 +27,19 @@ from ..formats.reading import (
     parser_of,
     pyoxigraph_module,
 )
+from ..io.chunks import relabelled
 from ..io.sources import Input, without_mark
 from .formats import Dialect, Syntax
 from .text import Event, ReadSettings
 
 #: An object that cannot contain a context.
 _EMPTY: Final = re.compile(rb"\{[ \t]*+\}")
+_LABEL: Final = re.compile(BLANK_NODE)
 _SPACE: Final = b" \t\r\n"
 #: Maximum number of statements held at once, and of their bytes, each counted as long as the
 #: longest of their terms.
 _BATCH: Final = 1 << 9
 _BATCH_BYTES: Final = 1 << 22
-
 
 #: Bytes of a context allowed for each byte of a document read under it, besides a part of
 #: ``frame_expansion``: the parser takes 40 to 100 ns for each.
@@ -44,11 +47,8 @@ _OPENING_SHARE: Final = 1000
 _OPENING_PART: Final = 4
 
 
-def _whole_lines(source: Input, limits: Limits) -> Iterator[tuple[int, bytes]]:
-    """The lines of a source, numbered from 1, without line feeds.
-
-    :raises LimitError: a line is longer than ``limits.frame_bytes``.
-    """
+def _lines(source: Input, limits: Limits) -> Iterator[tuple[int, bytes]]:
+    """The lines that are not blank, stripped, with their numbers."""
     number = 0
     pending: list[bytes] = []
     size = 0
@@ -58,13 +58,62 @@ def _whole_lines(source: Input, limits: Limits) -> Iterator[tuple[int, bytes]]:
         size += len(first)
         for line in rest:
             number += 1
-            yield number, b"".join(pending)
+            if data := b"".join(pending).strip(_SPACE):
+                yield number, data
             pending = [line]
             size = len(line)
         if size > limits.frame_bytes:
             raise over(limits, "frame_bytes", size, "the length of a line")
-    if size:
-        yield number + 1, b"".join(pending)
+    if data := b"".join(pending).strip(_SPACE):
+        yield number + 1, data
+
+
+def ndjson_ld_events(source: Input, syntax: Syntax, settings: ReadSettings) -> Generator[Event]:
+    """The messages of a log in NDJSON-LD."""
+    documents = Documents(settings)
+    # In the early draft each line is a message.
+    sets_context = syntax.dialect is Dialect.CURRENT
+    for number, data in _lines(source, settings.limits):
+        with located(number):
+            if not data.startswith(b"{"):
+                raise TextError("a line must be one JSON object")
+            if not _EMPTY.fullmatch(data):
+                if b"@context" not in data and b"\\u" not in data:
+                    yield from documents.plain(data)
+                else:
+                    document = load_json(data)
+                    if sets_context and set(document) == {"@context"}:
+                        documents.set_context(document["@context"])
+                        continue
+                    yield from documents.any(document)
+        yield number
+
+
+def rdf_xml_events(
+    source: Input,
+    syntax: Syntax,  # noqa: ARG001
+    settings: ReadSettings,
+) -> Generator[Event]:
+    """The messages of a log in RDF/XML. Each document has the encoding that it declares, in which
+    ASCII characters are single bytes."""
+    format_ = pyoxigraph_module().RdfFormat.RDF_XML
+    base = settings.base
+    for number, document in _lines(source, settings.limits):
+        try:
+            text = b"".join(RdfXmlText(base, number).chunks([document]))
+        except TextError as error:
+            error.message += "; each line of a log is a document"
+            raise
+        parser = parser_of(text, format_, base)
+        for lines in parsed(parser, batch=_batch_for(len(text)), first_line=number):
+            yield relabelled(lines, _label) if b"_:label-" in lines else lines
+        yield number
+
+
+def _label(name: bytes) -> bytes:
+    """The label for which the writer used an XML name."""
+    label = XML_LABELS.read(name.decode())
+    return label.encode() if _LABEL.fullmatch(f"_:{label}") else name
 
 
 class Documents:
@@ -87,7 +136,6 @@ class Documents:
             self.set_context(settings.context)
 
     def set_context(self, context: Any) -> None:
-        """Make a context the current one."""
         if isinstance(context, dict) and set(context) == {"@context"}:
             context = context["@context"]
         self._context = self._loader.context(context)
@@ -114,10 +162,10 @@ class Documents:
         return self._parsed(dump(document), costs)
 
     def _count_opening(self, size: int) -> None:
-        """Count the context in force, which the parser processes for each document again.
+        """Count the context in force, which the parser processes for each document again, and
+        reject contexts that are larger than the documents justify.
 
         :param size: of the document, in bytes.
-        :raises LimitError: the contexts are larger than the documents justify.
         """
         self._opened += len(self._opening) - _OPENING_SHARE * size
         opened = self._opened * _OPENING_PART
@@ -132,51 +180,20 @@ class Documents:
         check_json(data, self._limits)
         base = self._base or NO_BASE
         parser = parser_of(data, self._format, base)
-        for lines in parsed(parser, batch=batch_for(len(data)), first_line=1):
+        for lines in parsed(parser, batch=_batch_for(len(data)), first_line=1):
             if base is NO_BASE:
                 check_base(lines)
             yield lines
 
 
-def batch_for(size: int) -> int:
-    """How many statements may be held at once, of those whose terms are no longer than ``size``.
-
-    A name of a few bytes may expand to an IRI that is nearly as long as its whole document.
-
-    >>> batch_for(1000), batch_for(1_000_000), batch_for(1 << 30)
-    (512, 4, 1)
-    """
+def _batch_for(size: int) -> int:
+    """How many statements of a document may be held at once: a name of a few bytes may expand to an
+    IRI that is nearly as long as the document."""
     return max(1, min(_BATCH, _BATCH_BYTES // (size + 1)))
 
 
 def _as_list(context: Any) -> list[Any]:
     return context if isinstance(context, list) else [context]
-
-
-def ndjson_ld_events(source: Input, syntax: Syntax, settings: ReadSettings) -> Generator[Event]:
-    """The messages of a log in NDJSON-LD."""
-    documents = Documents(settings)
-    # In the early draft each line is a message.
-    sets_context = syntax.dialect is Dialect.CURRENT
-    for number, line in _whole_lines(source, settings.limits):
-        data = line.strip(_SPACE)
-        if not data:
-            if settings.strict:
-                raise TextError("a blank line", line=number)
-            continue
-        with located(number):
-            if not data.startswith(b"{"):
-                raise TextError("a line must be one JSON object")
-            if not _EMPTY.fullmatch(data):
-                if b"@context" not in data and b"\\u" not in data:
-                    yield from documents.plain(data)
-                else:
-                    document = load_json(data)
-                    if sets_context and set(document) == {"@context"}:
-                        documents.set_context(document["@context"])
-                        continue
-                    yield from documents.any(document)
-        yield number
 
 
 @contextmanager
