@@ -363,14 +363,6 @@ def test_deadlines_end_calls_on_both_sides(kind: Any) -> None:
     assert sink.streams == []
 
 
-def test_a_timeout_may_be_endless() -> None:
-    with (
-        service({"t": Fixed(frames_of([]))}) as (_, client),
-        client.subscribe("t", timeout=float("inf")) as stream,
-    ):
-        assert not list(stream.statements())
-
-
 def test_nothing_is_registered_in_protobufs_own_pool() -> None:
     """Another package, such as pyjelly, may have registered its ``rdf.proto`` there."""
     done = programs.run(
