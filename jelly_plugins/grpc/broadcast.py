@@ -67,8 +67,6 @@ class Broadcast:
         message_bytes: int = DEFAULT_MESSAGE_BYTES,
         limits: Limits = DEFAULT_LIMITS,
     ) -> None:
-        if subscriber_timeout is not None and subscriber_timeout < 0:
-            raise ValueError("subscriber_timeout must not be negative")
         #: The options of the outgoing stream.
         self.options: Final = replace(options, version=options.version or VERSION_1_1)
         self._limits = limits

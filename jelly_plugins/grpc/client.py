@@ -271,7 +271,7 @@ class Client(Closing):
             factory = get_backend(backend).factory(blank_nodes=blank_nodes)
         message = protocol.write_subscribe(topic, options)
         return Subscription(
-            self._subscribe(message, timeout=_seconds(timeout), metadata=self._metadata),
+            self._subscribe(message, timeout=timeout, metadata=self._metadata),
             f"{self.target}: {topic}",
             requested=options,
             factory=factory,
@@ -318,7 +318,7 @@ class Upload:
         self._started = threading.Event()
         self._requests = self._read(frames, client.limits, client._message_bytes)
         self._call = client._publish.future(
-            self._requests, timeout=_seconds(timeout), metadata=client._metadata
+            self._requests, timeout=timeout, metadata=client._metadata
         )
         self._started.set()
 
@@ -369,11 +369,6 @@ def _status_error(call: Any, source: str) -> ServiceError:
     """The error for a call that ended with a status."""
     status: grpc.StatusCode = call.code() or grpc.StatusCode.UNKNOWN
     return ServiceError(call.details() or "no reason is given", status=status.name, source=source)
-
-
-def _seconds(timeout: float | None) -> float | None:
-    """A timeout for gRPC, which treats a very long one as expired."""
-    return None if timeout is None or timeout > threading.TIMEOUT_MAX else timeout
 
 
 def publish(data: Any, target: str, **settings: Unpack[PublishOptions]) -> None:

@@ -356,8 +356,3 @@ def test_a_topic_that_is_closed_ends_with_a_status() -> None:
             next(stream)
     with pytest.raises(ServiceError, match="being stopped"):
         topic.subscribe("t", None)
-
-
-def test_subscriber_timeout_is_not_negative() -> None:
-    with pytest.raises(ValueError, match="subscriber_timeout"):
-        Broadcast(FLAT, subscriber_timeout=-1)

@@ -15,7 +15,7 @@ from datetime import timedelta
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final, TypeAlias
-from urllib.parse import unquote
+from urllib.parse import unquote, urlsplit
 from weakref import finalize
 
 import pyarrow as pa
@@ -83,7 +83,10 @@ def storage_at(root: AnyRoot | Storage, options: Mapping[str, Any] | None = None
     if options:
         raise OptionsError("storage_options are for buckets, and the root is a folder", source=text)
     if text.startswith("file:"):
-        text = unquote(text.removeprefix("file:").removeprefix("//"))
+        parts = urlsplit(text)
+        if parts.netloc not in ("", "localhost"):
+            raise RootError("a file: URL must not name a host", source=text)
+        text = unquote(parts.path)
     if not text:
         raise RootError("the root must not be empty")
     return Folder(Path(text).absolute())

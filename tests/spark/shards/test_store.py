@@ -73,6 +73,13 @@ def test_every_version_can_be_opened(root: Path) -> None:
         ShardedStore(root.parent)
 
 
+def test_a_root_may_be_a_url_of_a_file(root: Path) -> None:
+    for url in (root.as_uri(), f"file:{root}", f"file://localhost{root}"):
+        assert ShardedStore(url).root == str(root)
+    with pytest.raises(RootError, match="must not name a host"):
+        ShardedStore(f"file://host{root}")
+
+
 def test_patterns_find_what_a_single_store_finds(root: Path, single: Store) -> None:
     store = ShardedStore(root)
     some = list(single)
