@@ -26,6 +26,7 @@ from ..errors import MissingExtraError
 try:
     import grpc as _grpc  # noqa: F401
     import grpc_health as _grpc_health  # noqa: F401
+    import grpc_reflection as _grpc_reflection  # noqa: F401
 except ImportError as error:
     raise MissingExtraError.of("gRPC needs a library", "grpc") from error
 

@@ -177,14 +177,19 @@ class Guard(grpc.ServerInterceptor):
             return None
         if method != _CHECK and not self._is_authorized(handler_call_details.invocation_metadata):
             return grpc.stream_stream_rpc_method_handler(_unauthenticated)
-        behavior = handler.unary_unary or handler.unary_stream or handler.stream_unary
+        behavior = (
+            handler.unary_unary
+            or handler.unary_stream
+            or handler.stream_unary
+            or handler.stream_stream
+        )
         if getattr(behavior, "experimental_non_blocking", False):
             # The watch of the health service, which takes no thread.
             return handler
 
         def answers(requests: Iterator[Any], context: grpc.ServicerContext) -> Iterator[Any]:
-            slots, number, seconds = self._bounds[method]
-            if not slots.acquire(blocking=False):
+            slots, number, seconds = self._bounds.get(method, (None, 0, math.inf))
+            if slots is not None and not slots.acquire(blocking=False):
                 context.abort(
                     grpc.StatusCode.RESOURCE_EXHAUSTED,
                     f"the server already serves {number} streams, its maximum",
@@ -202,7 +207,8 @@ class Guard(grpc.ServerInterceptor):
             finally:
                 with self._lock:
                     self._calls.remove(call)
-                slots.release()
+                if slots is not None:
+                    slots.release()
 
         # To a client, an answer looks the same as a stream of one message.
         return grpc.stream_stream_rpc_method_handler(

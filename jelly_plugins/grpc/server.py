@@ -17,11 +17,14 @@ from contextlib import closing
 from typing import Any, Final, TypedDict, Unpack
 
 import grpc
+from google.protobuf.descriptor_pool import DescriptorPool
 from grpc_health.v1 import health, health_pb2, health_pb2_grpc
+from grpc_reflection.v1alpha import reflection, reflection_pb2
 
 from ..codec import DEFAULT_LIMITS, Limits
 from ..errors import JellyError, OptionsError, ServiceError, SourceError
 from ..io.sources import Closing
+from ..proto import grpc_pb2, rdf_pb2
 from . import protocol
 from .protocol import SERVICE, fitted, iterate, open_stream, rejected
 from .security import Bounds, Guard, ServerTls
@@ -31,7 +34,7 @@ _LOGGER: Final = logging.getLogger("jelly_plugins.grpc")
 
 LOOPBACK: Final = "127.0.0.1"
 
-#: Threads for other calls than streams: health, and rejections.
+#: Threads for other calls than streams: health, reflection, and rejections.
 _SPARE_THREADS: Final = 8
 #: Seconds after which a silent connection is probed, and seconds to wait for an answer.
 _KEEPALIVE: Final = 60
@@ -114,6 +117,8 @@ class Server(Closing):
         )
         self._health = health.HealthServicer()
         health_pb2_grpc.add_HealthServicer_to_server(self._health, self._server)
+        names = (SERVICE, health.SERVICE_NAME, reflection.SERVICE_NAME)
+        reflection.enable_server_reflection(names, self._server, pool=_descriptors())
         address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
         try:
             if credentials is None:
@@ -218,6 +223,13 @@ def serve(service: Service | Mapping[str, Topic], **settings: Unpack[ServeOption
     True
     """
     return Server(service, **settings)
+
+
+def _descriptors() -> DescriptorPool:
+    pool = DescriptorPool()
+    for module in (rdf_pb2, grpc_pb2, health_pb2, reflection_pb2):
+        pool.AddSerializedFile(module.DESCRIPTOR.serialized_pb)
+    return pool
 
 
 def _abort(context: grpc.ServicerContext, error: Exception, otherwise: str) -> None:

@@ -30,6 +30,7 @@ from jelly_plugins.codec import Limits, PhysicalType
 from jelly_plugins.grpc import Client, aio, subscribe
 from jelly_plugins.oxigraph import load
 
+from .. import programs
 from .support import (
     Endless,
     Fixed,
@@ -360,3 +361,14 @@ def test_deadlines_end_calls_on_both_sides(kind: Any) -> None:
             client.publish_frames(paused, timeout=0.2)
         assert sink.ended()
     assert sink.streams == []
+
+
+def test_nothing_is_registered_in_protobufs_own_pool() -> None:
+    """Another package, such as pyjelly, may have registered its ``rdf.proto`` there."""
+    done = programs.run(
+        "import jelly_plugins.grpc\n"
+        "from google.protobuf import descriptor_pool\n"
+        "try:\n    descriptor_pool.Default().FindFileByName('rdf.proto')\n"
+        "except KeyError:\n    print('free')"
+    )
+    assert done.stdout.strip() == "free", done.stderr

@@ -144,8 +144,13 @@ def test_a_token(certificates: Path) -> None:
 )
 def test_a_token_that_is_not_sent_correctly(metadata: Any) -> None:
     with served(token="secret") as server, grpc.insecure_channel(server.address) as channel:
-        call: Any = channel.stream_unary(protocol.PUBLISH)
-        assert code_of(lambda: call(iter(()), metadata=metadata)) == "UNAUTHENTICATED"
+        for path in (
+            protocol.PUBLISH,
+            "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo",
+        ):
+            call: Any = channel.stream_unary(path)
+            code = code_of(lambda call=call: call(iter(()), metadata=metadata))
+            assert code == "UNAUTHENTICATED"
 
 
 def test_the_health_check_needs_no_token() -> None:

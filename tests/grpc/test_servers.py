@@ -1,4 +1,4 @@
-"""Servers: their bounds, idle clients, stopping, and health."""
+"""Servers: their bounds, idle clients, stopping, health and reflection."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from typing import Any
 import grpc
 import pytest
 from grpc_health.v1 import health_pb2, health_pb2_grpc
+from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
 
 from jelly_plugins import Literal, ServiceError, SourceError, StreamOptions, Triple
 from jelly_plugins.grpc import Bounds, Broadcast, Client, Published, Topics, protocol, serve
@@ -123,6 +124,7 @@ def publishes(client: Client) -> bool:
         protocol.PUBLISH,
         protocol.SUBSCRIBE,
         "/grpc.health.v1.Health/Check",
+        "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo",
     ],
 )
 @pytest.mark.parametrize("token", [None, "secret"])
@@ -341,7 +343,7 @@ def test_a_server_stops_despite_errors_of_the_application() -> None:
     assert not [each for each in threading.enumerate() if each.name.startswith("jelly-grpc")]
 
 
-# Addresses, health
+# Addresses, health, reflection
 
 
 def test_ports() -> None:
@@ -366,6 +368,19 @@ def test_health_is_reported() -> None:
         for name in ("", protocol.SERVICE):
             answer = stub.Check(health_pb2.HealthCheckRequest(service=name))
             assert answer.status == health_pb2.HealthCheckResponse.SERVING
+
+
+def test_reflection_describes_the_service() -> None:
+    with serve({}) as server, grpc.insecure_channel(server.address) as channel:
+        stub = reflection_pb2_grpc.ServerReflectionStub(channel)
+        requests = [
+            reflection_pb2.ServerReflectionRequest(list_services=""),
+            reflection_pb2.ServerReflectionRequest(file_containing_symbol=protocol.SERVICE),
+        ]
+        services, file = stub.ServerReflectionInfo(iter(requests))
+    names = {service.name for service in services.list_services_response.service}
+    assert protocol.SERVICE in names
+    assert b"PublishRdf" in file.file_descriptor_response.file_descriptor_proto[0]
 
 
 def test_unknown_methods() -> None:
