@@ -16,6 +16,7 @@ import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
+from weakref import WeakSet
 
 from pyspark.errors import PySparkRuntimeError
 from pyspark.sql import SparkSession
@@ -52,6 +53,8 @@ for argument do
 done
 exec {java} "$@"
 """
+#: Sessions that have the formats. Spark logs a warning if a format is registered again.
+_REGISTERED: Final[WeakSet[SparkSession]] = WeakSet()
 
 
 def session(
@@ -108,12 +111,15 @@ def register(spark: SparkSession) -> None:
     """Register the formats ``jelly``, ``jelly-patch`` and ``jelly-store``, and the SQL functions
     ``from_jelly``, ``to_jelly``, ``from_jelly_patch`` and ``to_jelly_patch``, in a session.
 
-    In SQL, the functions take a value, and optionally its name in errors:
-    ``from_jelly(value, concat_ws('/', topic, offset))``. Their options are the defaults.
+    Does nothing if they are registered. In SQL, the functions take a value, and optionally its name
+    in errors: ``from_jelly(value, concat_ws('/', topic, offset))``. Their options are the defaults.
     """
     from .datasource.sources import JellyDataSource, JellyPatchDataSource, JellyStoreDataSource
     from .functions import register_functions
 
+    if spark in _REGISTERED:
+        return
+    _REGISTERED.add(spark)
     for source in (JellyDataSource, JellyPatchDataSource, JellyStoreDataSource):
         spark.dataSource.register(source)
     register_functions(spark)
