@@ -29,7 +29,7 @@ from jelly_plugins.spark.datasource.operations import OperationWriter
 from jelly_plugins.spark.datasource.options import WRITING, Settings
 from jelly_plugins.spark.datasource.reading import FilePartition, FileSplit
 from jelly_plugins.spark.datasource.sources import JellyDataSource, JellyPatchDataSource
-from jelly_plugins.spark.datasource.statements import Statements, StreamWriter, cut
+from jelly_plugins.spark.datasource.statements import Statements, StreamWriter
 
 TRIPLES = [
     Triple(Iri(f"http://example.org/{n}"), Iri("http://example.org/p"), Literal(str(n)))
@@ -119,7 +119,7 @@ def test_joined_files(tmp_path: Path) -> None:
     assert {row["frame"] for row in rows} == set(range(len(frames(path.read_bytes()))))
     # Several tasks may read it.
     [file] = Files().list([str(path)])
-    splits = [split for split, _ in cut(file, Files(), 400)]
+    splits = [split for split, _ in Statements().split(file, Files(), 400)]
     assert len(splits) > 4
     assert read(*splits, concatenated="true", sourceColumns="true") == rows
     path.write_bytes(data[0] + data[1][:-3])
@@ -236,8 +236,8 @@ def test_files_in_splits(tmp_path: Path) -> None:
     [file] = Files().list([str(path)])
     whole = read(path, sourceColumns="true")
     for target in (size, size // 2, size // 7 + 1, every, 1):
-        splits = [split for split, _ in cut(file, Files(), target)]
-        assert sum(length for _, length in cut(file, Files(), target)) == size
+        splits = [split for split, _ in Statements().split(file, Files(), target)]
+        assert sum(length for _, length in Statements().split(file, Files(), target)) == size
         assert read(*splits, sourceColumns="true") == whole
         assert len(splits) == min(ceil(size / target), len(splits))
     assert len(splits) > size / every / 2
@@ -256,10 +256,10 @@ def test_a_file_without_restart_points_is_one_split(tmp_path: Path) -> None:
     for name in ("x.jelly", "x.jelly.gz"):
         write(TRIPLES, tmp_path / name)
         [file] = Files().list([str(tmp_path / name)])
-        assert len(list(cut(file, Files(), 100))) == 1
+        assert len(list(Statements().split(file, Files(), 100))) == 1
     (tmp_path / "bad").write_bytes(b"\xff" * 1000)
     [file] = Files().list([str(tmp_path / "bad")])
-    assert len(list(cut(file, Files(), 100))) == 1
+    assert len(list(Statements().split(file, Files(), 100))) == 1
 
 
 def test_what_is_written_is_what_was_read(tmp_path: Path) -> None:

@@ -213,17 +213,15 @@ def test_joined_streams() -> None:
         from_jelly("value", StreamOptions(), {"concatenated": "true"})
 
 
+def struct(*names: str, kind: Any = None, **others: Any) -> Any:
+    """A list of structures with these fields, of text by default."""
+    fields = [(name, kind or pa.string()) for name in names]
+    return pa.list_(pa.struct([*fields, *others.items()]))
+
+
 def test_names_and_types_are_those_of_spark() -> None:
     """Names in any case; VOID for what has only nulls; array() of nothing."""
-    struct = pa.struct(
-        [
-            ("Subject", pa.string()),
-            ("PREDICATE", pa.string()),
-            ("object", pa.string()),
-            ("graph", pa.null()),
-        ]
-    )
-    rows = pa.array([[(S, P, S, None)]], pa.list_(struct))
+    rows = pa.array([[(S, P, S, None)]], struct("Subject", "PREDICATE", "object", graph=pa.null()))
     [written] = run(ToJelly({}), rows)
     assert [listed(each) for each in run(FromJelly({}), binary(written))] == [[(S, P, S, None)]]
     empty = pa.array([[], None], pa.list_(pa.null()))
@@ -231,34 +229,19 @@ def test_names_and_types_are_those_of_spark() -> None:
     assert written[1] is None
     assert run(FromJelly({}), binary(written[0])) == [[]]
     assert list(read_patches(run(ToJellyPatch({}), empty)[0])) == []
-    term = pa.struct(
-        [
-            ("VALUE", pa.string()),
-            ("Kind", pa.string()),
-            ("datatype", pa.null()),
-            ("language", pa.null()),
-        ]
+    term = struct("VALUE", "Kind", datatype=pa.null(), language=pa.null()).value_type
+    terms = [("urn:s", "iri"), ("urn:p", "iri"), ('a"', "literal")]
+    split = pa.array(
+        [[tuple((*each, None, None) for each in terms)]],
+        struct("subject", "predicate", "object", kind=term),
     )
-    split = pa.struct([(name, term) for name in ("subject", "predicate", "object")])
-    terms = [
-        ("urn:s", "iri", None, None),
-        ("urn:p", "iri", None, None),
-        ('a"', "literal", None, None),
-    ]
-    [written] = run(ToJelly({}), pa.array([[tuple(terms)]], pa.list_(split)))
+    [written] = run(ToJelly({}), split)
     assert [listed(each) for each in run(FromJelly({}), binary(written))] == [
         [(S, P, r'"a\""', None)]
     ]
-    twice = pa.struct(
-        [
-            ("subject", pa.string()),
-            ("Subject", pa.string()),
-            ("predicate", pa.string()),
-            ("object", pa.string()),
-        ]
-    )
+    twice = struct("subject", "Subject", "predicate", "object")
     with pytest.raises(OptionsError, match="two columns have the same name"):
-        run(ToJelly({}), pa.array([[(S, S, P, S)]], pa.list_(twice)))
+        run(ToJelly({}), pa.array([[(S, S, P, S)]], twice))
 
 
 def test_corrupt_values() -> None:

@@ -3,6 +3,7 @@ terms in columns, taken apart and put together. No Spark session."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -21,9 +22,9 @@ from jelly_plugins.spark.datasource.columns import join_terms, split_terms
 from jelly_plugins.spark.datasource.options import (
     READING,
     WRITING,
+    Option,
     Settings,
     given_path,
-    table,
 )
 from jelly_plugins.spark.datasource.sources import (
     JellyDataSource,
@@ -84,6 +85,16 @@ def test_an_error_names_the_option_as_it_was_written(tmp_path: Path) -> None:
             use(kind, given, writes=name not in reading)
         assert str(caught.value).startswith(f"option {name} ")
         assert message in str(caught.value)
+
+
+def table(options: Iterable[Option]) -> str:
+    """Options of formats as a table of the documentation."""
+    lines = ["| option | of | default | |", "|---|---|---|---|"]
+    for option in options:
+        formats = ", ".join(f"`{each}`" for each in option.formats if "_" not in each)
+        default = f"`{option.default}`" if option.default else "none"
+        lines.append(f"| `{option.name}` | {formats} | {default} | {option.meaning} |")
+    return "\n".join(lines) + "\n"
 
 
 def test_the_documentation_has_the_tables() -> None:

@@ -1,7 +1,7 @@
 """The options of the formats, each once: its name, parser, default and description.
 
 Spark passes options as text, and compares their names without case. Unknown options are rejected.
-The tables in docs/spark-options.md are generated from this one, see :func:`table`. Does not import
+tests/spark/test_options.py makes the tables in docs/spark-options.md of this one. Does not import
 Spark.
 """
 
@@ -341,13 +341,3 @@ def given_path(options: Mapping[str, str]) -> str:
     if len(paths) > 1:
         raise OptionsError(f"give one path (got {', '.join(paths)})")
     return paths[0]
-
-
-def table(options: Iterable[Option]) -> str:
-    """Return options as a Markdown table."""
-    lines = ["| option | of | default | |", "|---|---|---|---|"]
-    for option in options:
-        formats = ", ".join(f"`{name}`" for name in option.formats if name not in (*_FROM, *_TO))
-        default = f"`{option.default}`" if option.default else "none"
-        lines.append(f"| `{option.name}` | {formats} | {default} | {option.meaning} |")
-    return "\n".join(lines) + "\n"

@@ -50,7 +50,24 @@ class Statements(Format):
     suffix = ".jelly"
 
     def split(self, file: DataFile, files: Files, target: int) -> Iterator[tuple[FileSplit, int]]:
-        return cut(file, files, target)
+        # Splits start at restart points. A compressed file, or one without any, is one split.
+        count = ceil(file.size / target)
+        if count < 2 or compression_of(file.path) is not None:
+            yield FileSplit(file.path), file.size
+            return
+        starts = [RestartPoint(0, 0)]
+        # Errors in the file are reported by the task that reads it.
+        with suppress(JellyError), files.open(file.path) as opened:
+            # Splits have about equal sizes, so that tasks take about equally long.
+            due = 1
+            for point in find_restarts(opened):
+                if point.offset * count >= due * file.size:
+                    starts.append(point)
+                    due = point.offset * count // file.size + 1
+        for start, after in zip(starts, [*starts[1:], None], strict=True):
+            stop = None if after is None else after.offset
+            size = (file.size if stop is None else stop) - start.offset
+            yield FileSplit(file.path, start.offset, stop, start.frame), size
 
     def read(
         self, file: BinaryIO, split: FileSplit, settings: Settings, schema: pa.Schema
@@ -162,7 +179,7 @@ def relabelling(path: str) -> Callable[[pa.Array], pa.Array]:
     return relabel
 
 
-# Splits and frames
+# Frames
 
 
 def decode_frames(
@@ -188,30 +205,6 @@ def decode_frames(
     except JellyError:
         yield from decoder.flush()
         raise
-
-
-def cut(file: DataFile, files: Files, target: int) -> Iterator[tuple[FileSplit, int]]:
-    """Divide a file into splits of about ``target`` bytes, and return them with their sizes.
-
-    Splits start at restart points. A compressed file, or one without restart points, is one split.
-    """
-    count = ceil(file.size / target)
-    if count < 2 or compression_of(file.path) is not None:
-        yield FileSplit(file.path), file.size
-        return
-    starts = [RestartPoint(0, 0)]
-    # Errors in the file are reported by the task that reads it.
-    with suppress(JellyError), files.open(file.path) as opened:
-        # Splits have about equal sizes, so that tasks take about equally long.
-        due = 1
-        for point in find_restarts(opened):
-            if point.offset * count >= due * file.size:
-                starts.append(point)
-                due = point.offset * count // file.size + 1
-    for start, after in zip(starts, [*starts[1:], None], strict=True):
-        stop = None if after is None else after.offset
-        size = (file.size if stop is None else stop) - start.offset
-        yield FileSplit(file.path, start.offset, stop, start.frame), size
 
 
 def _frames(file: BinaryIO, split: FileSplit) -> Iterator[bytes]:
