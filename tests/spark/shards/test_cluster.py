@@ -13,10 +13,12 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from zipfile import ZipFile
 
 import pyspark
 import pytest
 
+from jelly_plugins import Iri, Triple, write
 from jelly_plugins.spark.sessions import use_java
 from tests.blocks import blocks
 from tests.shared_data import ROOT
@@ -119,6 +121,82 @@ def test_a_standalone_cluster_of_two_workers(tmp_path: Path) -> None:
         assert program("-c", code, folder=folder).splitlines()[-1] == master
     for number in range(2):
         assert list((tmp_path / f"work-{number}").glob("app-*/*/stderr"))
+
+
+# Executors without the package
+
+#: Runs Python without what is installed with the package.
+PYTHON = """\
+#!/bin/sh
+if [ -n "$SPARK_EXECUTOR_DIRS" ]; then PYTHONPATH='{folder}':$PYTHONPATH; export PYTHONPATH; fi
+exec '{python}' "$@"
+"""
+
+TRY = """
+import sys
+from jelly_plugins.spark import apply_patches, register, session
+
+master, folder, shipped = sys.argv[1:]
+spark = session(master, config={
+    "spark.executor.memory": "512m", "spark.driver.host": "127.0.0.1", "spark.ui.enabled": "false",
+    "spark.log.level": "OFF", "spark.sql.shuffle.partitions": "1", "spark.submit.pyFiles": shipped,
+})
+register(spark)
+read = spark.read.format("jelly").load(folder + "/in")
+read.write.format("jelly").mode("append").save(folder + "/out")
+stream = spark.readStream.format("jelly").load(folder + "/out").writeStream.format("jelly")
+stream = stream.option("checkpointLocation", folder + "/check").trigger(availableNow=True)
+stream.start(folder + "/streamed").awaitTermination()
+apply_patches(spark, folder + "/log.jellyp", folder + "/root", shards=1)
+print(read.count(), spark.read.format("jelly").load(folder + "/streamed").count())
+spark.stop()
+"""
+
+WHERE = """
+import sys
+from jelly_plugins.spark import session
+
+master, shipped = sys.argv[1:]
+spark = session(master, config={
+    "spark.executor.memory": "512m", "spark.driver.host": "127.0.0.1", "spark.ui.enabled": "false",
+    "spark.log.level": "OFF", "spark.submit.pyFiles": shipped,
+})
+def where(_):
+    import jelly_plugins
+    return jelly_plugins.__file__, jelly_plugins.native
+print(spark.sparkContext.parallelize([0], 1).map(where).collect())
+spark.stop()
+"""
+
+#: Takes away where the package is installed.
+AWAY = "import sys\nsys.path[:] = [each for each in sys.path if each != {root!r}]\n"
+
+
+@pytest.mark.spark
+@pytest.mark.slow
+def test_the_package_as_a_file_of_python(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """``--py-files`` bring it to executors that have what it needs, but not it."""
+    shipped = tmp_path / "shipped" / "jelly_plugins.zip"
+    shipped.parent.mkdir()
+    with ZipFile(shipped, "w") as packed:
+        for file in sorted((ROOT / "jelly_plugins").rglob("*.py")):
+            packed.write(file, file.relative_to(ROOT))
+    away = tmp_path / "away"
+    away.mkdir()
+    (away / "sitecustomize.py").write_text(AWAY.format(root=str(ROOT)))
+    python = tmp_path / "python"
+    python.write_text(PYTHON.format(folder=away, python=sys.executable))
+    python.chmod(0o755)
+    monkeypatch.setenv("PYSPARK_PYTHON", str(python))
+    monkeypatch.delenv("PYTHONPATH")
+    found = program("-c", WHERE, "local-cluster[1,1,1024]", shipped).splitlines()[-1]
+    assert "jelly_plugins.zip" in found
+    assert "False" in found
+    (tmp_path / "in").mkdir()
+    write([Triple(Iri("urn:s"), Iri("urn:p"), Iri("urn:o"))], tmp_path / "in" / "x.jelly")
+    log_file(tmp_path / "log.jellyp", [Writer().patch()])
+    lines = program("-c", TRY, "local-cluster[1,1,1024]", tmp_path, shipped).splitlines()
+    assert lines[-1] == "1 1"
 
 
 # Spark Connect
