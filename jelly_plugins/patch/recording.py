@@ -36,7 +36,14 @@ from ..codec.patch.operations import (
     header,
 )
 from ..codec.text.ntriples import term_text
-from ..errors import ChainError, OptionsError, SourceError, TextError, TruncatedError
+from ..errors import (
+    ChainError,
+    JellyError,
+    OptionsError,
+    SourceError,
+    TextError,
+    TruncatedError,
+)
 from ..io.sinks import compression_of
 from .formats import PatchFormat, format_of
 from .model import ID, PREV
@@ -56,6 +63,12 @@ except ImportError:  # Windows: two writers of one log are not detected there.
 _MARK: Final = re.compile(rb"(?:^|\n)Z[ \t]*\.?\s*\Z")
 #: The end of a line of text.
 _LINE_END: Final = re.compile(rb"\r\n?|\n")
+#: The start of a log whose first patch was not written whole: the length of a frame and the tag of
+#: a row, or the header of the first id. Other files are never cut.
+_START: Final = {
+    PatchFormat.JELLY_PATCH: re.compile(rb"[\x80-\xff]{0,4}(?:\Z|[\x00-\x7f](?:\Z|%c))" % ROW_TAG),
+    PatchFormat.RDF_PATCH: re.compile(rb"H(?:\Z| (?:\Z|i(?:\Z|d(?:\Z| ))))"),
+}
 #: Bytes of the shortest stream: fewer are the start of a frame, or of its length.
 _LEAST: Final = 3
 #: Patches after which the file is looked at: whether it is there still, and as it was left.
@@ -202,8 +215,10 @@ class LogWriter:
             if not self.place.size:
                 self._begin()
             self._writer = self._new_writer()
-        except BaseException:
+        except BaseException as error:
             self._file.close()
+            if isinstance(error, JellyError):
+                error.locate(source=self.name)
             raise
 
     def __enter__(self) -> Self:
@@ -360,12 +375,10 @@ class LogWriter:
 
     def _take_up(self, size: int) -> None:
         """Read what the file has, and cut off what is not complete."""
-        if size < _LEAST and self.format is PatchFormat.JELLY_PATCH:
-            opening = self._from_start().read()
-            # The length of the first frame, of more bytes or with the tag of a row after it.
-            if len(opening) < 2 or opening[0] >= 0x80 or opening[1] == ROW_TAG:
-                self._file.truncate(0)
-                return
+        opening = self._from_start().read(8)
+        if size < _LEAST and _START[self.format].match(opening):
+            self._file.truncate(0)
+            return
         rows = PatchReader(self._from_start(), limits=self._limits)
         complete = None
         try:
@@ -377,6 +390,9 @@ class LogWriter:
                 if error.line != lines + 1:
                     raise
             complete = rows.complete_bytes
+            start = _START.get(rows.format or self.format)
+            if not complete and (start is None or not start.match(opening)):
+                raise
         self.format = rows.format or self.format
         if rows.is_bare:
             raise SourceError(

@@ -17,7 +17,7 @@ from typing import Any, Final
 from ..codec import DEFAULT_LIMITS, Limits, Term, describe
 from ..codec.patch.operations import BEGIN, COMMIT, AnyOperation, header
 from ..codec.text.ntriples import term_text
-from ..errors import ChainError, OptionsError, SourceError
+from ..errors import ChainError, JellyError, OptionsError, SourceError
 from .logs import Chain, committed, effective, reverse_of, subject_of
 from .model import ID, PREV, Patch
 from .reader import read_patches
@@ -141,8 +141,10 @@ def _append(
                 writer.append(operations, [header(key, about)])
                 headers = [(ID, writer.place.head), (PREV, before), (key, about)]
                 made.append(Patch([BEGIN, *operations, COMMIT], headers))
-        except BaseException:
+        except BaseException as error:
             writer.cut(start)
+            if isinstance(error, JellyError):
+                error.locate(source=name)
             raise
     return made
 

@@ -221,9 +221,10 @@ def test_a_file_that_is_no_log(tmp_path: Path) -> None:
     assert len(path.read_bytes()) == 10 * len(b"\x00\x01 something else \xff")
 
 
-@pytest.mark.parametrize("other", [b"hi", b"7!"])
-def test_two_bytes_that_begin_no_frame_are_kept(other: bytes, tmp_path: Path) -> None:
-    path = tmp_path / "notes"
+@pytest.mark.parametrize("ending", ["", ".jellyp", ".rdfp"])
+@pytest.mark.parametrize("other", [b"hi", b"7!", b"\xdd\x70\xef" * 30, b"A note", b"# A note\n<"])
+def test_what_begins_no_log_is_kept(other: bytes, ending: str, tmp_path: Path) -> None:
+    path = tmp_path / f"notes{ending}"
     path.write_bytes(other)
     with pytest.raises(JellyError):
         writer(path)

@@ -419,6 +419,7 @@ class Changes:
         :param settings: those of ``pyoxigraph.Store.update``.
         :raises SyntaxError: the update is malformed.
         :raises RuntimeError: it fails.
+        :raises OSError: ``LOAD`` cannot fetch or read its source.
         """
         from .updates import UpdateEffect
 
