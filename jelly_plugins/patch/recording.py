@@ -184,11 +184,6 @@ class LogWriter:
         #: The ids of patches: a random UUID of which the last digits are counted up, since random
         #: ones for each patch take longer than writing it.
         self._ids = map(f"{uuid4().urn[:-12]}{{:012x}}".format, count())
-        #: Patches that were written since the file was looked at, and whether it is known to be
-        #: lost.
-        self._written = 0
-        self._look_every: Final = 0 if settings.sync else _LOOK_EVERY
-        self._lost = False
         self._process = os.getpid()
         #: Whether there may be more in the file than ``place`` says.
         self._begun = False
@@ -234,8 +229,7 @@ class LogWriter:
             if self.is_of_this_process and not self.closed:
                 if self._begun:
                     self.cut(self.place)
-                if self._written and not self._lost:
-                    self._look()
+                self._look()
         finally:
             if fcntl is not None and self.is_of_this_process and not self.closed:
                 # Closing alone leaves the log to children that were forked.
@@ -271,9 +265,7 @@ class LogWriter:
             elif self._is_regular and found.st_size != self.place.size:
                 problem = f"{found.st_size} bytes long and not {self.place.size}"
             else:
-                self._written = 0
                 return
-        self._lost = True
         raise SourceError(
             f"the log is {problem}: something else has changed it, and patches may be missing. "
             "Record on in a new log, and copy the data for those who replay this one",
@@ -286,48 +278,39 @@ class LogWriter:
         return self.place.patches
 
     def append(
-        self, operations: Iterable[AnyOperation], headers: Iterable[AnyOperation] = ()
+        self,
+        operations: Iterable[AnyOperation] = (),
+        headers: Iterable[AnyOperation] = (),
+        *,
+        lines: tuple[bytes, bytes] | None = None,
     ) -> None:
         """Write a patch of one transaction.
 
         :param headers: rows of headers besides ``id`` and ``prev``.
+        :param lines: instead of operations the statements to delete, and to add, as lines of
+            N-Quads; in less than half the time.
         """
         self.check_open()
-        self._append(b"", b"", [*headers, BEGIN, *operations, COMMIT, END])
-
-    def append_lines(self, deleted: bytes, added: bytes) -> None:
-        """Write a patch of one transaction, whose statements are lines of N-Quads, in less than
-        half the time of :meth:`append`. The log is known to be open.
-        """
-        self._append(deleted, added, None)
-
-    def _append(self, deleted: bytes, added: bytes, rows: list[AnyOperation] | None) -> None:
-        """Write a patch.
-
-        :param rows: of the patch, except its place in the log; None where it has lines.
-        """
         if self._begun:
             self.cut(self.place)
-        if self._written >= self._look_every:
+        before = self.place
+        if self.sync or not before.patches % _LOOK_EVERY:
             self._look()
         self._begun = True
-        before = self.place
         made = Iri(next(self._ids))
-        chained: list[tuple[str, Any]] = [(ID, made)]
-        if before.head is not None:
-            chained.append((PREV, before.head))
+        chained = [(ID, made)] if before.head is None else [(ID, made), (PREV, before.head)]
         try:
-            if rows is None:
-                data = self._writer.add_transaction(chained, deleted, added)
+            if lines is None:
+                rows = [*starmap(header, chained), *headers, BEGIN, *operations, COMMIT, END]
+                data = self._writer.add(rows)
             else:
-                data = self._writer.add([*starmap(header, chained), *rows])
+                data = self._writer.add_transaction(chained, *lines)
             self._write(data)
             if self.sync:
                 os.fsync(self._file.fileno())
             self.place = Place(
                 before.size + len(data), before.patches + 1, made, before.root or made, 1
             )
-            self._written += 1
             self._begun = False
         except BaseException as error:
             self.cut(before)

@@ -197,8 +197,6 @@ def test_a_recorder_that_is_closed(store: ox.Store, path: Path) -> None:
         lambda: recorder.add(quad("y")),
         lambda: recorder.remove(quad("x")),
         lambda: recorder.update("CLEAR ALL"),
-        # What would change nothing too.
-        lambda: recorder.extend([]),
     ):
         with pytest.raises(SourceError, match=r"log\.\w+: .*closed"):
             change()

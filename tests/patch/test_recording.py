@@ -308,7 +308,8 @@ def test_a_log_that_is_gone_is_noticed(path: Path, change: Any) -> None:
     for _ in range(2):
         with pytest.raises(SourceError, match="the log is"):
             log.append(rows(2))
-    log.close()
+    with pytest.raises(SourceError, match="the log is"):
+        log.close()
     assert log.patches == 100
 
     path.unlink(missing_ok=True)
@@ -317,7 +318,8 @@ def test_a_log_that_is_gone_is_noticed(path: Path, change: Any) -> None:
     change(path)
     with pytest.raises(SourceError, match="the log is"):
         log.append(rows(2))
-    log.close()
+    with pytest.raises(SourceError, match="the log is"):
+        log.close()
 
 
 def test_a_log_is_found_after_a_change_of_folder(
