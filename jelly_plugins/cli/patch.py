@@ -18,7 +18,7 @@ from ..codec.text.ntriples import Notation
 from ..io.sources import Format
 from ..io.sources import format_of as rdf_format_of
 from ..patch.formats import PatchFormat, PatchOptionChanges, format_of
-from ..patch.replay.settings import ReplaySettings
+from ..patch.replay.transactions import ReplaySettings
 from . import console
 from .console import STANDARD, Output
 from .options import Group, Iri, Parsed, Positive, RdfFormat, limits

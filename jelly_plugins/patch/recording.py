@@ -48,9 +48,8 @@ from ..io.sinks import compression_of
 from .formats import PatchFormat, format_of
 from .model import ID, PREV
 from .reader import PatchReader
-from .replay.positions import Position
-from .replay.settings import check_name
-from .replay.transactions import CHANGES
+from .replay.replay import Position
+from .replay.transactions import CHANGES, check_name
 from .rows import PatchWriter
 from .writer import patch_writer
 

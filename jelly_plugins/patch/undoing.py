@@ -22,7 +22,7 @@ from .logs import Chain, committed, effective, reverse_of, subject_of
 from .model import ID, PREV, Patch
 from .reader import read_patches
 from .recording import LogWriter, RecordSettings
-from .replay.settings import as_term
+from .replay.transactions import as_term
 
 #: Keys of headers: the id of the patch that a patch undoes, or repeats after it was undone.
 UNDOES: Final = "undoes"

@@ -26,7 +26,7 @@ from jelly_plugins.oxigraph import (
     set_position,
 )
 from jelly_plugins.patch import read_patches, recording, undo
-from jelly_plugins.patch.replay.settings import lock_of
+from jelly_plugins.patch.replay.transactions import lock_of
 
 from .. import programs
 from ..interrupting import Interrupting

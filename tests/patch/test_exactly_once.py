@@ -1,6 +1,6 @@
 """What names a patch and a log, and where a replay goes on: the same for every kind of store.
 
-The rules are in ``jelly_plugins.patch.replay.positions``.
+The rules are in ``jelly_plugins.patch.replay.replay``.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ from jelly_plugins import ConflictError, JellyError, TermError
 from jelly_plugins import codec as generic
 from jelly_plugins import patch as patches
 from jelly_plugins.oxigraph import BOOKKEEPING
-from jelly_plugins.patch.replay.positions import Position
+from jelly_plugins.patch.replay.replay import Position
 from jelly_plugins.rdflib import positions, record, replay, set_position
 from jelly_plugins.rdflib.oxigraph_store import inner_store
 

@@ -4,7 +4,7 @@ The graph ``<urn:jelly-plugins:bookkeeping>`` has the following quads, and chang
 transactions that it records:
 
 - for each log, ``<urn:jelly-plugins:log:NAME>``, the position that was reached (see
-  :class:`~jelly_plugins.patch.replay.positions.Position`), as the value of
+  :class:`~jelly_plugins.patch.replay.replay.Position`), as the value of
   ``<urn:jelly-plugins:position:GRAPH>``: the number of transactions, ``complete`` or ``partial``,
   and the patch, with spaces between them. GRAPH is the name of the graph that the log's default
   graph is applied to, in the syntax of N-Triples, and empty for the default graph itself;
@@ -27,8 +27,8 @@ from urllib.parse import quote, unquote
 from pyoxigraph import BlankNode, Literal, NamedNode, Quad, Store
 
 from ...errors import ChainError
-from ...patch.replay.positions import Position
-from ...patch.replay.settings import lock_of
+from ...patch.replay.replay import Position
+from ...patch.replay.transactions import lock_of
 from ...reserved import BOOKKEEPING_IRI, BOOKKEEPING_TEXT, bookkeeping_iri
 from ..rows import Row, graph_text, row_of
 from ..terms import DEFAULT_GRAPH, GraphName, check_store

@@ -29,9 +29,8 @@ from ...codec.patch.operations import add, delete
 from ...codec.text.ntriples import STAND_IN
 from ...errors import ChainError, TextError
 from ...patch.recording import DEFAULT, LogWriter, RecordOptions, RecordSettings
-from ...patch.replay.positions import Position
-from ...patch.replay.replay import Replayed, replay_log
-from ...patch.replay.settings import ReplaySettings, lock_of
+from ...patch.replay.replay import Position, Replayed, replay_log
+from ...patch.replay.transactions import ReplaySettings, lock_of
 from ...reserved import BOOKKEEPING_IRI, reject_graph
 from ..rows import Row, RowFactory, canonical_quads, check_terms, row_of
 from ..terms import DEFAULT_GRAPH, GraphName, check_store, describe_directed

@@ -16,10 +16,15 @@ from ...codec.patch.operations import AnyOperation, OperationKind
 from ...codec.text.transcoding import LONG_TERM
 from ...io.sources import Source
 from ...patch import Patch
-from ...patch.replay.positions import Position
-from ...patch.replay.replay import Replayed, replay_log
-from ...patch.replay.settings import DEFAULT, ReplayOptions, ReplaySettings, lock_of, moved
-from ...patch.replay.transactions import NetChanges
+from ...patch.replay.replay import Position, Replayed, replay_log
+from ...patch.replay.transactions import (
+    DEFAULT,
+    NetChanges,
+    ReplayOptions,
+    ReplaySettings,
+    lock_of,
+    moved,
+)
 from ...reserved import BOOKKEEPING_TEXT, reject_graph
 from ..rows import (
     Parameterised,
@@ -75,7 +80,7 @@ def replay(
 
     :param log: path, URL, open binary file or bytes, Jelly-Patch or RDF Patch, compressed or not;
         or patches in generic terms.
-    :param settings: see :class:`~jelly_plugins.patch.replay.settings.ReplaySettings`.
+    :param settings: see :class:`~jelly_plugins.patch.replay.transactions.ReplaySettings`.
     :param graph: the graph to use instead of the default graph. The position belongs to this
         graph: the same log goes into another graph from its beginning.
     :param named_graphs: whether patches may have statements in other graphs.
@@ -110,7 +115,7 @@ def replay(
 
 
 class StoreTarget:
-    """A store that logs are replayed into; see ``patch.replay.settings.Target``.
+    """A store that logs are replayed into; see ``patch.replay.transactions.Target``.
 
     :param graph: the graph used instead of the default graph.
     :param recording: the store's mark, if the log is the one that was recorded. The store may have
@@ -144,7 +149,7 @@ class StoreTarget:
 
     def apply(self, changes: NetChanges, position: Position | None) -> int:
         """Change data, namespaces and position in one transaction, see
-        ``patch.replay.settings.Target``."""
+        ``patch.replay.transactions.Target``."""
         if changes.characters > self._settings.limits.frame_expansion:
             _check_repeated(changes, self._settings.limits)
         if BOOKKEEPING_TEXT in map(_GRAPH, changes.net):

@@ -18,7 +18,7 @@ from rdflib.store import Store
 from rdflib.term import Literal, Node, URIRef
 
 from ...errors import ChainError
-from ...patch.replay.settings import lock_of
+from ...patch.replay.transactions import lock_of
 from ...reserved import reject_graph
 from ..memory import graphs_in_memory, namespace_tables
 from ..terms import read_form

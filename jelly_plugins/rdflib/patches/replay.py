@@ -22,10 +22,15 @@ from ...codec.patch.operations import Namespace, OperationKind
 from ...errors import JellyError, OptionsError, TermError
 from ...io.sources import Source
 from ...patch import Patch
-from ...patch.replay.positions import Position
-from ...patch.replay.replay import Replayed, replay_log
-from ...patch.replay.settings import DEFAULT, ReplayOptions, ReplaySettings, lock_of, moved
-from ...patch.replay.transactions import NetChanges
+from ...patch.replay.replay import Position, Replayed, replay_log
+from ...patch.replay.transactions import (
+    DEFAULT,
+    NetChanges,
+    ReplayOptions,
+    ReplaySettings,
+    lock_of,
+    moved,
+)
 from ...reserved import reject_graph
 from ..namespaces import DeclaredNamespaces
 from ..oxigraph_store import graph_name, inner_store
@@ -126,7 +131,7 @@ def replay(
         a Dataset or ConjunctiveGraph, which take all.
     :param log: path, URL, open binary file or bytes, Jelly-Patch or RDF Patch text, compressed or
         not; or patches in generic terms.
-    :param settings: see :class:`~jelly_plugins.patch.replay.settings.ReplaySettings`.
+    :param settings: see :class:`~jelly_plugins.patch.replay.transactions.ReplaySettings`.
     :param options: fields of the settings that differ.
 
     See :func:`jelly_plugins.oxigraph.replay` for what is raised.
@@ -191,7 +196,7 @@ def _text(term: Node) -> str:
 
 
 class GraphTarget:
-    """A graph that logs are replayed into; see ``patch.replay.settings.Target``.
+    """A graph that logs are replayed into; see ``patch.replay.transactions.Target``.
 
     :param graph: the graph that takes statements of the default graph.
     """
@@ -215,7 +220,7 @@ class GraphTarget:
 
     def apply(self, changes: NetChanges, position: Position | None) -> int:
         """Change the data, the namespaces and the position, or nothing, see
-        ``patch.replay.settings.Target``."""
+        ``patch.replay.transactions.Target``."""
         # Another replay into the store waits here, and then finds that it has moved.
         with lock_of(self._graph.store):
             check_recorded(self._graph.store)
