@@ -49,7 +49,7 @@ from .formats import PatchFormat, format_of
 from .model import ID, PREV
 from .reader import PatchReader
 from .replay.replay import Position
-from .replay.transactions import CHANGES, check_name
+from .replay.transactions import CHANGES
 from .rows import PatchWriter
 from .writer import patch_writer
 
@@ -131,8 +131,8 @@ class RecordSettings:
     limits: Limits = DEFAULT_LIMITS
 
     def __post_init__(self) -> None:
-        if self.name is not None:
-            check_name(self.name)
+        if self.name == "":
+            raise OptionsError("the name of a log is empty")
 
     def but(self, changes: RecordOptions, options: PatchOptions) -> RecordSettings:
         """These settings with changes.

@@ -197,7 +197,7 @@ class StoreTarget:
         if quad is None or quad not in self._store:
             found = position_in(self._store, log, self.graph)
             if found != known:
-                raise moved("store", log, known, found, by="another replay or recorder")
+                raise moved(log)
         return quad
 
     def _has_blank_node(self, row: Row) -> bool:

@@ -120,7 +120,6 @@ class Selection:
     """Selects what to apply of one log. Nothing is selected before it is known that its patch
     follows what was applied before it.
 
-    :param target: has the store's positions.
     :ivar position: the position that was found in the source; None before that.
     :ivar skipped: transactions of the source up to there.
     :ivar advice: what to do to have a position, if none is kept; otherwise empty.
@@ -130,7 +129,6 @@ class Selection:
     def __init__(self, target: Target, settings: ReplaySettings) -> None:
         self._target = target
         self._settings = settings
-        self._until = settings.last
         self._log = Transactions(target.text, strict=settings.check_unmatched)
         self.position: Position | None = None
         self.skipped = 0
@@ -146,8 +144,7 @@ class Selection:
         self._name: str | None = None
         #: What the source's first patch follows.
         self._opening: str | None = None
-        #: Hashes of the ids in the source, the last id, and the one of the patch before, which may
-        #: come again.
+        #: Hashes of the ids in the source, the last id, and the id that may come again.
         self._ids: set[int] = set()
         self._last_id: str | None = None
         self._repeatable: str | None = None
@@ -165,9 +162,7 @@ class Selection:
         return patch.id or numbered
 
     def entries(self, rows: Iterable[AnyOperation]) -> Iterator[Entry]:
-        """Read rows: headers, operations and ends of patches; give what to apply, up to the patch
-        ``until``.
-        """
+        """Give what to apply of rows, up to the patch ``until``."""
         for event in self._log.read(rows):
             if isinstance(event, PatchStart):
                 self._start(event)
@@ -180,7 +175,7 @@ class Selection:
                     if before is None or not (before.complete and before.patch == self._patch):
                         yield self._entry(None)
                 self._is_open = self._is_selected = False
-                if patch.id is not None and patch.id == self._until:
+                if patch.id is not None and patch.id == self._settings.until:
                     # If the store is further on, there is nothing to do, but that is an error.
                     self._is_beyond = bool(self._sought)
                     self.is_complete = not self._is_beyond
@@ -197,8 +192,7 @@ class Selection:
             self._log.one_by_one = bool(self._sought)
 
     def take_aborted(self) -> int:
-        """Number of aborted transactions that were read since the last call, after the store's
-        position."""
+        """Number of aborted transactions after the store's position since the last call."""
         count, self._log.aborted = self._log.aborted, 0
         return 0 if self._sought else count
 
@@ -296,11 +290,9 @@ class Selection:
     def _go_on(self, position: Position) -> None:
         """Select from the store's position on."""
         if self._is_beyond:
-            raise ChainError(
-                f"the store is at patch {position.patch} already, after patch {self._until}",
-                expected=self._until,
-                found=position.patch,
-            )
+            until = str(self._settings.until)
+            message = f"the store is at patch {position.patch} already, after patch {until}"
+            raise ChainError(message, expected=until, found=position.patch)
         self._sought = {}
         self._name = position.log
         self._transactions = position.transactions
@@ -316,8 +308,6 @@ class Selection:
             return
         # There may be very many logs.
         heads = " or ".join(islice(self._sought, _SHOWN))
-        if len(self._sought) > _SHOWN:
-            heads += f" or one of {len(self._sought) - _SHOWN} others"
         if self._opening is None:
             message = (
                 f"the store is at patch {heads}, which the log does not have: apply the log with "
@@ -332,15 +322,9 @@ class Replay:
     """One reading of one log: selects transactions, and applies them in groups, each of which is
     one transaction of the store.
 
-    A transaction of a few statements costs a store much more for being one than for what it
-    changes: in groups, transactions of one statement take a fifth of the time, of ten a half, of
-    a hundred two thirds. So consecutive ones are applied together, with the position that the last
-    of them reaches: the store has all of a group or none of it, and is between two transactions of
-    the log whatever happens. A group that cannot be applied as a whole is applied one by one, so
-    that the store has all transactions before the one at fault.
-
-    :param done: counts what is done, and has the store's position.
-    :param group: most transactions that are applied together.
+    In groups, transactions of one statement take a fifth of the time, of ten a half, of a hundred
+    two thirds. A group that cannot be applied as a whole is applied one by one, so that the store
+    has all transactions before the one at fault.
     """
 
     def __init__(
@@ -359,8 +343,7 @@ class Replay:
         self._failed = False
 
     def run(self, rows: Iterable[AnyOperation]) -> bool:
-        """Replay rows. What comes before an error is applied. Return whether ``until`` was reached,
-        so that rows may be left."""
+        """Replay rows, those before an error too; return whether ``until`` was reached."""
         try:
             for entry in self._selection.entries(rows):
                 changes = entry.changes
@@ -457,15 +440,12 @@ def replay_log(
     settings: ReplaySettings,
     done: Replayed,
 ) -> None:
-    """Replay a log into ``target``.
-
-    :param factory: makes the terms that ``target`` takes.
-    :param done: gets what is done, so that it is known after an error as well.
-    """
-    follow, last = settings.follow, settings.last
-    if follow and not is_source(log):
+    """Replay a log into ``target``, whose terms ``factory`` makes. What is done is counted in
+    ``done``, so that it is known after an error as well."""
+    last = cast(str | None, settings.until)
+    if settings.follow and not is_source(log):
         raise ValueError("only a source of bytes can be followed")
-    if last is not None and not follow and not _may_have(log, settings):
+    if last is not None and not settings.follow and not _may_have(log, settings):
         raise _missing(last, "nothing was applied")
     group = settings.commit_every
     if group is None:
@@ -484,7 +464,7 @@ def replay_log(
         except RewrittenError:
             # What follows the store's position is read anew.
             continue
-    if last is not None and not reached and not follow:
+    if last is not None and not reached and not settings.follow:
         raise _missing(last, "it was read to its end")
 
 
@@ -526,7 +506,7 @@ def _missing(patch: str, what: str) -> ChainError:
 def _may_have(log: Source | Iterable[Patch], settings: ReplaySettings) -> bool:
     """Whether a log may have the patch ``until``: False if it has not, and can be read twice."""
     if isinstance(log, list | tuple):
-        return any(each.id is not None and term_text(each.id) == settings.last for each in log)
+        return any(each.id is not None and term_text(each.id) == settings.until for each in log)
     rewind = rewinder(log) if is_source(log) else None
     if rewind is None:
         return True
@@ -534,7 +514,7 @@ def _may_have(log: Source | Iterable[Patch], settings: ReplaySettings) -> bool:
         with PatchReader(cast(Source, log), limits=settings.limits) as rows:
             headers = (value for _, value in rows if isinstance(value, Header))
             ids = (each.value for each in headers if each.chain_key == ID)
-            return any(term_text(each) == settings.last for each in ids)
+            return any(term_text(each) == settings.until for each in ids)
     except JellyError:
         # The replay reports errors of the log when it reaches them.
         return True

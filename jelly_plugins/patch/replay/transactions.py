@@ -40,9 +40,7 @@ CHANGES: Final = frozenset(
 
 
 def as_term(text: str | Term, name: str = "until") -> str:
-    """An id as it is given by a user, in the syntax of N-Triples.
-
-    :param name: of the parameter that has it, for errors.
+    """An id as a user gives it, in the syntax of N-Triples.
 
     >>> as_term("urn:uuid:1"), as_term('"seven"')
     ('<urn:uuid:1>', '"seven"')
@@ -52,18 +50,6 @@ def as_term(text: str | Term, name: str = "until") -> str:
     if not isinstance(text, str):
         raise TypeError(f"{name} must be the id of a patch as a string (got {text!r})")
     return text if text.startswith(("<", '"', "_:")) else f"<{text}>"
-
-
-def check_name(name: str) -> None:
-    """Reject an invalid name of a log."""
-    if not name:
-        raise OptionsError("the name of a log is empty")
-    try:
-        name.encode()
-    except UnicodeEncodeError:
-        raise OptionsError(
-            f"the name of a log has a surrogate, which is not a character: {name!r}"
-        ) from None
 
 
 class ReplayOptions(TypedDict, total=False):
@@ -132,16 +118,12 @@ class ReplaySettings:
     limits: Limits = DEFAULT_LIMITS
 
     def __post_init__(self) -> None:
-        if self.name is not None:
-            check_name(self.name)
+        if self.name == "":
+            raise OptionsError("the name of a log is empty")
         if self.commit_every is not None and self.commit_every < 1:
             raise OptionsError(f"commit_every must be at least 1 (got {self.commit_every})")
-        _ = self.last
-
-    @property
-    def last(self) -> str | None:
-        """``until`` in the syntax of N-Triples."""
-        return None if self.until is None else as_term(self.until)
+        if self.until is not None:
+            object.__setattr__(self, "until", as_term(self.until))
 
 
 #: The settings by default.
@@ -260,7 +242,7 @@ class Target(Protocol):
         ...
 
     def text(self, term: Any, /) -> str:
-        """A term that its operations are made of, in the syntax of N-Triples."""
+        """A term of its operations in the syntax of N-Triples."""
         ...
 
     def positions(self) -> Iterable[Position]:
@@ -283,8 +265,7 @@ _LOCKS: Final = [RLock() for _ in range(64)]
 
 
 def _renew() -> None:
-    """Have new locks in a child that was forked: the threads that hold the old ones, if any, are
-    not there to release them."""
+    # The threads that hold the old ones are not in the child to release them.
     _LOCKS[:] = [RLock() for _ in _LOCKS]
 
 
@@ -302,26 +283,14 @@ def lock_of(store: object) -> RLock:
     return _LOCKS[(id(store) >> 4) % len(_LOCKS)]
 
 
-def moved(
-    what: str, log_name: str, before: Position | None, found: Position | None, *, by: str
-) -> ChainError:
-    """The error for a store whose position in a log has changed.
-
-    :param what: ``"store"`` or ``"graph"``.
-    :param by: who may have moved it.
-    """
-    position = "nowhere" if found is None else f"at patch {found.patch}"
-    return ChainError(
-        f"the {what} is {position} in log {log_name} now: {by} has changed it",
-        expected=None if before is None else before.patch,
-        found=None if found is None else found.patch,
-    )
+def moved(log: str) -> ChainError:
+    """The error for a store whose position has changed since a replay read it."""
+    return ChainError(f"the position in log {log} has moved: another replay or recorder was faster")
 
 
 @dataclass(slots=True)
 class PatchStart:
-    """The start of a patch that has an id or a change: its number in the source, from 1, and its
-    ``id`` and ``prev`` as text."""
+    """The start of a patch that has an id or a change. It is numbered from 1 in the source."""
 
     number: int
     id: str | None = None
@@ -340,7 +309,7 @@ class Transaction(NamedTuple):
 
 
 class PatchEnd(Enum):
-    """The end of a patch: of one that has started, or of a keepalive."""
+    """The end of a patch that has started, or of a keepalive."""
 
     STARTED = True
     KEEPALIVE = False

@@ -225,9 +225,9 @@ class GraphTarget:
         with lock_of(self._graph.store):
             check_recorded(self._graph.store)
             if position is not None:
-                before, found = (at.get(position.log) for at in (self._known, self._positions))
-                if found != before:
-                    raise moved("graph", position.log, before, found, by="another replay")
+                log = position.log
+                if self._known.get(log) != self._positions.get(log):
+                    raise moved(log)
             journal = Journal(self._graph)
             try:
                 missed = self._change(journal, changes)
