@@ -27,7 +27,7 @@ from ..codec import (
 from ..codec.common.detection import StreamKind, is_cut, kind_of
 from ..codec.common.wire import varint
 from ..codec.patch.operations import ENDS
-from ..errors import JellyError, LimitError, OptionsError, OrderError, SourceError
+from ..errors import JellyError, OrderError, SourceError
 from ..io.sources import Closing, Input, Source
 from ..jena.names import format_of as jena_format_of
 from ..notebook import table
@@ -74,15 +74,7 @@ class ReadOptions(TypedDict, total=False):
 
 
 def detect(head: bytes, name: str = "") -> PatchFormat | None:
-    """The format of a source by its content, or by its name if its content is ambiguous; None if
-    unknown.
-
-    :param head: the first bytes, see ``codec.common.detection.is_cut``.
-    :param name: the source's name.
-
-    >>> detect(b"TX ."), detect(b"<urn:s> <urn:p> <urn:o> .", "data.nt")
-    (<PatchFormat.RDF_PATCH: 'rdfp'>, None)
-    """
+    """The format of a source by its first bytes, or by its name if these are ambiguous."""
     if _TEXT_ROW.match(head):
         return PatchFormat.RDF_PATCH
     by_name = format_of(name)
@@ -99,11 +91,8 @@ def detect(head: bytes, name: str = "") -> PatchFormat | None:
 
 
 class JellyReader:
-    """Reads the rows of a Jelly-Patch stream; the interface is that of
-    :class:`~jelly_plugins.patch.rows.RowReader`.
-
-    :param decoder: a PatchDecoder, or what has its interface.
-    """
+    """Reads the rows of a Jelly-Patch stream, with the interface of
+    :class:`~jelly_plugins.patch.rows.RowReader`."""
 
     def __init__(self, decoder: Any, settings: ReadSettings) -> None:
         self.decoder = decoder
@@ -159,8 +148,8 @@ class JellyReader:
 
     def add(self, row: AnyOperation, rows: list[AnyOperation]) -> None:
         """Add a row of a stream of type FLAT, or of a frame of one of type FRAME, which are one
-        patch. Jelly-JVM writes several patches into one, with their headers, so that these begin
-        patches as they do in text.
+        patch. Jelly-JVM writes several patches into one, with their headers, which begin patches as
+        in text.
         """
         if not self._order.add(row, rows):
             return
@@ -424,13 +413,6 @@ class PatchReader(Closing):
             return error
         if kind_of(self._opening) is StreamKind.JELLY_RDF:
             return SourceError("this is Jelly-RDF, not a log of patches")
-        only_zeros = self._opening and not self._opening.strip(b"\0")
-        if only_zeros and not isinstance(error, LimitError):
-            # Zeros are empty frames; Jelly-JVM writes one for a log without patches.
-            return OptionsError(
-                "this is not Jelly-Patch, or an empty stream without its options: there are only "
-                "zeros"
-            )
         if self._guessed:
             error.message = f"neither Jelly-Patch nor RDF Patch text: {error.message}"
         return error

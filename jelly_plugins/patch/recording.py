@@ -75,13 +75,8 @@ _LOOK_EVERY: Final = 100
 
 
 class Place(NamedTuple):
-    """Where a log ends: all that changes with a patch.
-
-    :ivar size: bytes of the log.
-    :ivar patches: number of patches.
-    :ivar head: id of the last patch, a term; root: of the first one.
-    :ivar transactions: of the last patch, as a position counts them.
-    """
+    """Where a log ends: all that changes with a patch. ``transactions`` are those of the last
+    patch, as a position counts them."""
 
     size: int = 0
     patches: int = 0
@@ -90,10 +85,7 @@ class Place(NamedTuple):
     transactions: int = 0
 
     def position(self, name: str | None) -> Position:
-        """The position of a store that has the log up to here. There must be a patch.
-
-        :param name: of the log; by default the id of the first patch.
-        """
+        """The position of a store that has the log up to here. There must be a patch."""
         return Position(
             log=name or term_text(self.root),
             patch=term_text(self.head),
@@ -135,10 +127,7 @@ class RecordSettings:
             raise OptionsError("the name of a log is empty")
 
     def but(self, changes: RecordOptions, options: PatchOptions) -> RecordSettings:
-        """These settings with changes.
-
-        :param options: of a new log by default.
-        """
+        """These settings with changes, and ``options`` for a new log by default."""
         changed = replace(self, **changes)
         return changed if changed.options is not None else replace(changed, options=options)
 
@@ -149,21 +138,9 @@ DEFAULT: Final = RecordSettings()
 
 class LogWriter:
     """Appends patches to a log in a file, created if missing; a context manager. For one thread at
-    a time.
-
-    Each patch has an ``id``, a UUID, and the id of the patch before it as ``prev``. A patch
+    a time. Each patch has an ``id``, a UUID, and the id of the patch before it as ``prev``. A patch
     that was not written whole, because its writer was killed, is cut off when the log is opened.
-    The log is that of the process that opened it: a child that is forked cannot write to it.
-
-    :param path: Jelly-Patch, or RDF Patch text if there is such a file or its name ends in
-        ``.rdfp``. Compressed files cannot be appended to.
-    :param settings: those of a recorder.
-    :param describe: takes the terms of operations apart, see ``codec.Describe``.
-    :ivar path: the absolute path.
-    :ivar sync: of the settings.
-    :ivar place: where the log ends, as one object, so that an interrupt finds all of it or none
-        changed.
-    """
+    The log is that of the process that opened it: a child that is forked cannot write to it."""
 
     def __init__(
         self,
@@ -222,7 +199,6 @@ class LogWriter:
         self.close()
 
     def close(self) -> None:
-        """Close the file."""
         try:
             # A child leaves the log alone: its parent may be writing.
             if self.is_of_this_process and not self.closed:
@@ -237,12 +213,10 @@ class LogWriter:
 
     @property
     def is_of_this_process(self) -> bool:
-        """Whether this process has opened the log, and is not a child that was forked since."""
         return self._process == os.getpid()
 
     @property
     def closed(self) -> bool:
-        """Whether the log was closed."""
         return self._file.closed
 
     def check_open(self) -> None:
@@ -273,7 +247,6 @@ class LogWriter:
 
     @property
     def patches(self) -> int:
-        """Number of patches in the log."""
         return self.place.patches
 
     def append(
@@ -283,12 +256,8 @@ class LogWriter:
         *,
         lines: tuple[bytes, bytes] | None = None,
     ) -> None:
-        """Write a patch of one transaction.
-
-        :param headers: rows of headers besides ``id`` and ``prev``.
-        :param lines: instead of operations the statements to delete, and to add, as lines of
-            N-Quads; in less than half the time.
-        """
+        """Write a patch of one transaction. Instead of operations, it may have ``lines`` of
+        N-Quads, to delete and to add, which take less than half the time."""
         self.check_open()
         if self._begun:
             self.cut(self.place)
@@ -323,10 +292,7 @@ class LogWriter:
             written += self._file.write(data[written:])
 
     def cut(self, place: Place) -> None:
-        """Remove the last patch, which was not applied.
-
-        :param place: what :attr:`place` was before it.
-        """
+        """Remove what comes after an earlier ``place``."""
         # In this order: after an interrupt, the next patch comes here first.
         self._begun = True
         self.place = place
@@ -336,10 +302,8 @@ class LogWriter:
         self._begun = False
 
     def _begin(self) -> None:
-        """Write the options of a new log, so that it can be read before its first patch.
-
-        In a stream of type FRAME they would be a patch, so such a log stays empty, as text does.
-        """
+        """Write the options of a new log, so that it can be read before its first patch. In a
+        stream of type FRAME they would be a patch, so such a log stays empty, as text does."""
         if (
             self.format is not PatchFormat.JELLY_PATCH
             or self._options.stream_type is not PatchStreamType.PUNCTUATED
@@ -447,7 +411,6 @@ class LogWriter:
                     transactions += kind is OperationKind.COMMIT
 
     def _check_options(self) -> None:
-        """Reject a format that logs are not recorded in, and a log that is one patch."""
         if self.format is PatchFormat.RDF_PATCH_THRIFT:
             raise SourceError(
                 "a log is recorded as Jelly-Patch or as RDF Patch text", source=self.name
@@ -460,7 +423,7 @@ class LogWriter:
             )
 
     def _tail(self, size: int) -> bytes:
-        """The last bytes of the log, more than the last row has if that is a mark."""
+        """The last bytes of the log, more than a mark has."""
         self._file.seek(max(size - 64, 0))
         return self._file.read(64)
 

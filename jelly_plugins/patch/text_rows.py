@@ -122,12 +122,7 @@ _OPTIONAL: Final = ("a language tag", "a datatype")
 
 class PatchTextReader(RowReader, LineReader):
     """Reads the rows of one text. The limit ``nesting`` bounds quoted triples, ``frame_bytes`` the
-    length of a line.
-
-    >>> reader = PatchTextReader(ReadSettings())
-    >>> [[row.kind.name for row in rows] for rows in reader.batches("TX . D <urn:s> <urn:p> 1 .")]
-    [['BEGIN', 'DELETE']]
-    """
+    length of a line."""
 
     def __init__(self, settings: ReadSettings) -> None:
         LineReader.__init__(self, settings.limits)
@@ -147,11 +142,8 @@ class PatchTextReader(RowReader, LineReader):
         return TruncatedError(f"line {self.line_ends + 1}: the text {message}")
 
     def batches(self, text: Text, *, growing: bool = False) -> Iterator[list[Operation]]:
-        """Read rows, those of each chunk together.
-
-        :param text: UTF-8, whole or in chunks.
-        :param growing: whether a last line without a line end is not complete, and is left out.
-        """
+        """Read rows, those of each chunk together. If the text is ``growing``, a last line without
+        a line end is left out."""
         size = 0
         for data in self.chunks(text, growing=growing):
             rows: list[Operation] = []
@@ -245,7 +237,6 @@ class PatchTextReader(RowReader, LineReader):
             self._add(rows, Operation(kind, value), start)
 
     def _add(self, rows: list[Operation], row: Operation, start: int) -> None:
-        """Add a row, if it is allowed here."""
         # A mark after a transaction comes with the next patch.
         after_transaction = self.order.state is PatchState.PUNCTUATED
         try:
@@ -264,7 +255,7 @@ class PatchTextReader(RowReader, LineReader):
         return self._make(terms)
 
     def _graph(self) -> Any:
-        """The graph's name, None where there is none or one of the default graph."""
+        """The graph's name; None for the default graph."""
         if self._at("."):
             return None
         if _REST_OF_LINE.match(self._text, self._pos):
@@ -354,12 +345,10 @@ class PatchTextReader(RowReader, LineReader):
         return self._factory.quoted_triple(*terms)
 
     def _check(self, position: int, kind: Kind, pos: int) -> None:
-        """Reject a kind of term that is not allowed in its position."""
         if positions.undeclared(position, kind, self._generalized, rdf_star=True) is not None:
             self._reject(f"{kind.name} as {positions.POSITIONS[position]}", pos)
 
     def _node(self, text: str, pos: int) -> Any:
-        """An IRI or a blank node, by its text."""
         term = self._nodes.get(text)
         if term is None:
             raw = text[1:-1] if text.startswith("<") else text
@@ -399,24 +388,15 @@ class PatchTextReader(RowReader, LineReader):
         return found
 
     def _unescape(self, found: re.Match[str]) -> str:
-        """The string of a match."""
         return self.unescape(found[1], self._text, found.start())
 
     def _reject(self, message: str, pos: int | None = None) -> NoReturn:
-        """Reject the text because of what is at the current position, or at ``pos``."""
         self.fail(message, self._text, self._pos if pos is None else pos)
 
 
 class PatchTextWriter(RowWriter):
-    """Writes the rows of one text.
-
-    The limit ``nesting`` bounds quoted triples, as in reading, and ``frame_expansion`` the long
-    terms that a patch repeats.
-
-    >>> from jelly_plugins.patch import BEGIN
-    >>> b"".join(PatchTextWriter().write([BEGIN]))
-    b'TX .\\n'
-    """
+    """Writes the rows of one text. The limit ``nesting`` bounds quoted triples, and
+    ``frame_expansion`` the long terms that a patch repeats."""
 
     mark = b"Z .\n"
 
@@ -428,7 +408,6 @@ class PatchTextWriter(RowWriter):
         self._repeated = 0
 
     def row(self, row: AnyOperation) -> bytes:
-        """A row's line."""
         kind, value = row
         parts: list[str] = []
         if kind in STATEMENTS:
@@ -512,6 +491,5 @@ class PatchTextWriter(RowWriter):
 
 
 def _check_string(value: Any, what: str) -> None:
-    """Reject a part of a row that is not a string."""
     if not isinstance(value, str):
         raise TermError(f"{what} is not a string: {value!r}")

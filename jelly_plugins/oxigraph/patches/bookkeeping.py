@@ -98,7 +98,6 @@ def _position(subject: Any, predicate: Any, value: Any, _graph: object) -> Posit
 
 
 def position_quad(position: Position) -> Quad:
-    """The quad of a position."""
     end = "complete" if position.complete else "partial"
     text = f"{position.transactions} {end} {position.patch}"
     return Quad(*_place(position.log, position.graph), Literal(text), BOOKKEEPING)
@@ -106,7 +105,6 @@ def position_quad(position: Position) -> Quad:
 
 @lru_cache
 def _place(log: str, graph: str) -> tuple[NamedNode, NamedNode]:
-    """Subject and predicate of the position in a log, for a graph."""
     return _log(log), NamedNode(f"{_POSITION}{quote(graph, safe='')}")
 
 
@@ -130,22 +128,17 @@ def set_position(store: Store, position: Position) -> None:
 
 
 class Recording(NamedTuple):
-    """The mark of a store whose changes are recorded.
-
-    :ivar log: name of the log; empty if it has neither a name nor a patch.
-    :ivar path: of the log.
-    """
+    """The mark of a store whose changes are recorded: the log's name, empty if it has neither a
+    name nor a patch, and its path."""
 
     log: str
     path: str
 
     def rows(self) -> set[Row]:
-        """The row of the mark."""
         return {row_of(Quad(_log(self.log), _RECORDING, Literal(self.path), BOOKKEEPING))}
 
 
 def recording_of(store: Store) -> Recording | None:
-    """The mark of a store; None if no log is being recorded."""
     log: Any
     value: Any
     for log, _, value, _ in store.quads_for_pattern(None, _RECORDING, None, BOOKKEEPING):
@@ -159,11 +152,7 @@ def check_recorded(
     *,
     remedy: str = "change it through the recorder only",
 ) -> None:
-    """Reject a store that is being recorded.
-
-    :param allowed: the mark that changes come from, if any.
-    :param remedy: what to do while the recorder is open, for the error.
-    """
+    """Reject a store that is being recorded, unless changes come from the ``allowed`` mark."""
     found = recording_of(store)
     if found is not None and found != allowed:
         name = f" {found.log}" if found.log else ""
@@ -176,12 +165,8 @@ def check_recorded(
 def moved_rows(
     store: Store, before: Recording | None, position: Position | None, after: Recording | None
 ) -> tuple[set[Row], set[Row]]:
-    """The rows to delete and to add for a position and a mark.
-
-    :param before: the mark that the store has.
-    :param position: the position to write; None leaves positions as they are.
-    :param after: the mark that it gets.
-    """
+    """The rows to delete and to add for a position, if there is one, and for a mark that replaces
+    another."""
     old = set() if before is None else before.rows()
     new = set() if after is None else after.rows()
     if position is not None:
@@ -224,10 +209,7 @@ def namespaces(store: Store, graph: GraphName = DEFAULT_GRAPH) -> dict[str, str]
 
 
 def namespace_rows(store: Store, graph: str, name: str) -> set[Row]:
-    """The rows of a namespace, none if there is none.
-
-    :param graph: text of the name of the graph that it was declared for.
-    """
+    """The rows of a namespace, none if there is none."""
     owner = graph or _DEFAULT
     subject = NamedNode(owner[1:-1]) if owner.startswith("<") else BlankNode(owner[2:])
     predicate = NamedNode(f"{_PREFIX}{quote(name, safe='')}")
@@ -236,5 +218,4 @@ def namespace_rows(store: Store, graph: str, name: str) -> set[Row]:
 
 
 def namespace_row(graph: str, name: str, iri: str) -> Row:
-    """The row that a namespace would have."""
     return (graph or _DEFAULT, f"<{_PREFIX}{quote(name, safe='')}>", iri, BOOKKEEPING_TEXT)

@@ -226,7 +226,6 @@ class Recorder:
             transaction.update(update, **settings)
 
     def _change(self, quads: Iterable[Quad], there: bool) -> None:
-        """Add quads or delete them, in a transaction of their own."""
         with self._lock:
             if self._in_block:
                 raise RuntimeError(_IN_BLOCK)
@@ -298,12 +297,9 @@ class Recorder:
 
 
 class Staged(NamedTuple):
-    """Quads that are all deleted, or all added, in the form that the store gives them: graph by
-    graph.
-
-    :ivar text: their lines of N-Quads; None if these are not well-formed.
-    :ivar changed: those that were requested in another form, by that form.
-    """
+    """Quads that are all deleted, or all added, in the form that the store gives them and graph by
+    graph; their lines of N-Quads, None if these are not well-formed; and those that were requested
+    in another form, by that form."""
 
     quads: list[Quad]
     text: bytes | None
@@ -318,7 +314,6 @@ class Staged(NamedTuple):
 
     @property
     def rows(self) -> list[Row]:
-        """The quads as rows."""
         return [row_of(quad) for quad in self.checked]
 
 
@@ -363,10 +358,7 @@ def _stage_unusual(quads: list[Quad]) -> Staged:
 
 
 def requested(quads: list[Quad], there: bool) -> Net:
-    """Changes that a caller requests.
-
-    :param there: whether the quads are added, and not deleted.
-    """
+    """Changes that a caller requests: whether each quad is there in the end."""
     try:
         if BOOKKEEPING in map(_GRAPH_NAME, quads):
             reject_graph(BOOKKEEPING_IRI)
@@ -433,8 +425,8 @@ class Changes:
 
         Its effect is recorded quad by quad. It takes more than twice the time of the update alone,
         whose patterns are evaluated first; ``LOAD`` fetches once. Graphs are those that quads are
-        in: creating one has no effect, dropping one removes its quads, and dropping one that is
-        missing is not an error.
+        in: creating one has no effect, dropping one removes its quads, and dropping or
+        moving one that is missing is not an error.
 
         :param settings: those of ``pyoxigraph.Store.update``.
         :raises SyntaxError: the update is malformed.
@@ -444,13 +436,6 @@ class Changes:
         from .updates import UpdateEffect
 
         UpdateEffect(self._store, self, settings).take(update)
-
-    def has_graph(self, name: GraphName | None) -> bool:
-        """Whether the store has a graph, or something was added to it here; None is the default
-        graph."""
-        if name in (None, DEFAULT_GRAPH) or self._store.contains_named_graph(name):
-            return True
-        return any(there and quad.graph_name == name for quad, there in self._net.items())
 
     def _quads(self, graph: GraphName | None = None) -> list[Quad]:
         """The quads of a graph, or of all, with what was changed here so far."""
@@ -469,7 +454,6 @@ class Changes:
         self._net.update(changes)
 
     def _begin_update(self) -> Update:
-        """What has changed so far, as an update."""
         deletes, adds = staged(self._store, self._net)
         update = Update()
         update.change(deletes.rows, adds.rows)

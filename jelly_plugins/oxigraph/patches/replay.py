@@ -115,12 +115,8 @@ def replay(
 
 
 class StoreTarget:
-    """A store that logs are replayed into; see ``patch.replay.transactions.Target``.
-
-    :param graph: the graph used instead of the default graph.
-    :param recording: the store's mark, if the log is the one that was recorded. The store may have
-        more of it already, so that deletions need not match.
-    """
+    """A store that logs are replayed into. With its ``recording`` mark, the log is the one that was
+    recorded, and deletions need not match, because the store may have more of it already."""
 
     text = staticmethod(str)
 
@@ -142,14 +138,11 @@ class StoreTarget:
         self._known: dict[str, Position] = {}
 
     def positions(self) -> list[Position]:
-        """The store's positions in this graph."""
         found = [each for each in positions(self._store) if each.graph == self.graph]
         self._known = {each.log: each for each in found}
         return found
 
     def apply(self, changes: NetChanges, position: Position | None) -> int:
-        """Change data, namespaces and position in one transaction, see
-        ``patch.replay.transactions.Target``."""
         if changes.characters > self._settings.limits.frame_expansion:
             _check_repeated(changes, self._settings.limits)
         if BOOKKEEPING_TEXT in map(_GRAPH, changes.net):

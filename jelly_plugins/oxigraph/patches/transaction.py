@@ -45,22 +45,16 @@ _OPERATION_CHARACTERS: Final = 16 << 20
 
 
 def apply(store: Store, deletes: Iterable[Row], adds: Iterable[Row]) -> None:
-    """Delete quads and add others, in one transaction.
-
-    A quad that is to be deleted and is not there, or to be added and is, makes no difference. No
-    quad may be in both.
-    """
+    """Delete quads and add others, in one transaction. A quad that is to be deleted and is not
+    there, or to be added and is, makes no difference. No quad may be in both."""
     update = Update()
     update.change(deletes, adds)
     update.run(store)
 
 
 class Update:
-    """Operations that are run as one transaction.
-
-    :ivar prologue: declarations for those of them that need some. Oxigraph takes them in the
-        beginning only.
-    """
+    """Operations that are run as one transaction. Oxigraph takes their declarations in the
+    beginning only."""
 
     def __init__(self) -> None:
         self.prologue = ""
@@ -91,11 +85,8 @@ class Update:
     def run(
         self, store: Store, functions: Mapping[NamedNode, Function] | None = None, **settings: Any
     ) -> None:
-        """Run the operations.
-
-        :param functions: functions that operations call.
-        :param settings: of ``Store.update``.
-        """
+        """Run the operations, which may call ``functions``; the settings are those of
+        ``Store.update``."""
         if not self._parts:
             return
         text = self.prologue + ";\n".join(self._parts)

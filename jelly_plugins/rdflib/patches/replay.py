@@ -169,10 +169,7 @@ def replay(
 
 @contextmanager
 def namespaces_of(graph: Graph, store: Any) -> Iterator[None]:
-    """Bind in a graph the namespaces that patches declare for it in the block.
-
-    :param store: the Oxigraph store of the graph.
-    """
+    """Bind in a graph the namespaces that patches declare in its Oxigraph store in the block."""
     backend: Any = get_backend("oxigraph")
     place = graph_name(graph)
     before = backend.namespaces(store, place)
@@ -189,17 +186,13 @@ def namespaces_of(graph: Graph, store: Any) -> Iterator[None]:
 
 
 def _text(term: Node) -> str:
-    """A term in the syntax of N-Triples."""
     if isinstance(term, URIRef):
         return f"<{term}>"
     return f"_:{term}" if isinstance(term, BNode) else term.n3()
 
 
 class GraphTarget:
-    """A graph that logs are replayed into; see ``patch.replay.transactions.Target``.
-
-    :param graph: the graph that takes statements of the default graph.
-    """
+    """A graph that logs are replayed into."""
 
     text = staticmethod(_text)
 
@@ -214,13 +207,10 @@ class GraphTarget:
         self._known: dict[str, Position] = {}
 
     def positions(self) -> list[Position]:
-        """The graph's positions."""
         self._known = dict(self._positions)
         return list(self._known.values())
 
     def apply(self, changes: NetChanges, position: Position | None) -> int:
-        """Change the data, the namespaces and the position, or nothing, see
-        ``patch.replay.transactions.Target``."""
         # Another replay into the store waits here, and then finds that it has moved.
         with lock_of(self._graph.store):
             check_recorded(self._graph.store)
@@ -283,7 +273,6 @@ class GraphTarget:
         journal.set_namespace(namespace.name, namespace.iri)
 
     def _named(self, name: tuple[Any, ...]) -> Graph:
-        """The graph of a statement: by its fourth term, if there is one."""
         key = name[0] if name else None
         graph = self._graphs.get(key)
         if graph is None:
