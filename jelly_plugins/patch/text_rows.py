@@ -94,6 +94,7 @@ _ONLY_IRI: Final = re.compile(rf"(?!<_:){_IRI}")
 
 #: Messages of errors.
 _NO_ROW: Final = "no row of a patch starts here"
+_NO_END: Final = "the row does not end here with a '.'"
 _CUT_CHARACTER: Final = "(unexpected end of data)"
 
 _XSD: Final = "http://www.w3.org/2001/XMLSchema#"
@@ -233,7 +234,9 @@ class PatchTextReader(RowReader, LineReader):
             # rdflib leaves the dot of a header out.
             is_open = _REST_OF_LINE.match(self._text, self._pos) is not None
             if kind is not OperationKind.HEADER or not is_open:
-                self._end_row()
+                if not self._at("."):
+                    self._reject(_NO_END)
+                self._pos += 1
             self._add(rows, Operation(kind, value), start)
 
     def _add(self, rows: list[Operation], row: Operation, start: int) -> None:
@@ -259,7 +262,7 @@ class PatchTextReader(RowReader, LineReader):
         if self._at("."):
             return None
         if _REST_OF_LINE.match(self._text, self._pos):
-            self._end_row()
+            self._reject(_NO_END)
         named = _ONLY_IRI.match(self._text, self._pos)
         if named is not None and named[1] in _DEFAULT_GRAPHS:
             self._pos = named.end()
@@ -296,11 +299,6 @@ class PatchTextReader(RowReader, LineReader):
             return self._unescape(quoted)
         found = self._take(_SINGLE_QUOTED) or self._take(bare)
         return None if found is None else found[1]
-
-    def _end_row(self) -> None:
-        if not self._at("."):
-            self._reject("the row does not end here with a '.'")
-        self._pos += 1
 
     # Terms. ``pos`` is the term's position, for an error.
 

@@ -34,17 +34,18 @@ from ...patch.replay.transactions import ReplaySettings, lock_of
 from ...reserved import BOOKKEEPING_IRI, reject_graph
 from ..rows import Row, RowFactory, canonical_quads, check_terms, row_of
 from ..terms import DEFAULT_GRAPH, GraphName, check_store, describe_directed
-from .bookkeeping import (
+from .replay import StoreTarget
+from .store import (
     BOOKKEEPING,
     Recording,
+    Update,
+    apply,
     check_recorded,
     move,
     moved_rows,
     position_in,
     recording_of,
 )
-from .replay import StoreTarget
-from .transaction import Update, apply
 
 #: Operations after which the position is written.
 _OPERATIONS: Final = 10_000

@@ -8,7 +8,7 @@ from itertools import chain
 from operator import itemgetter
 from typing import Any, Final, Unpack
 
-from pyoxigraph import Quad, Store
+from pyoxigraph import Store
 
 from ...codec import Limits
 from ...codec.common.limits import over
@@ -37,8 +37,9 @@ from ..rows import (
     row_of,
 )
 from ..terms import DEFAULT_GRAPH, GraphName, check_graph, check_store
-from .bookkeeping import (
+from .store import (
     Recording,
+    Update,
     check_recorded,
     namespace_row,
     namespace_rows,
@@ -46,7 +47,6 @@ from .bookkeeping import (
     position_quad,
     positions,
 )
-from .transaction import Update
 
 _GRAPH: Final = itemgetter(3)
 
@@ -68,7 +68,7 @@ def replay(
     ``commit_every``. Aborted transactions (TA) have no effect. The position in the log is kept in
     the store and moves in the same transaction, so that running the same again continues after the
     last one. It is in a separate graph, as are the namespaces: see
-    :mod:`~jelly_plugins.oxigraph.patches.bookkeeping`.
+    :mod:`~jelly_plugins.oxigraph.patches.store`.
 
     For how the store changes terms, see :mod:`jelly_plugins.oxigraph`; labels of blank nodes
     are kept, as far as Oxigraph takes them. Operations on two forms that the store holds as one
@@ -153,7 +153,14 @@ class StoreTarget:
             old: set[Row] = set()
             new: set[Row] = set()
             if position is not None:
-                quad = self._left(position.log)
+                log = position.log
+                known = self._known.get(log)
+                quad = None if known is None else position_quad(known)
+                # A look at all that the store has of a log takes longer the more it had before:
+                # Oxigraph's memory keeps what was deleted for a while.
+                known_there = quad is not None and quad in self._store
+                if not known_there and position_in(self._store, log, self.graph) != known:
+                    raise moved(log)
                 old = set() if quad is None else {row_of(quad)}
                 new = {row_of(position_quad(position))}
             missed = 0
@@ -180,18 +187,6 @@ class StoreTarget:
             if position is not None:
                 self._known[position.log] = position
         return missed
-
-    def _left(self, log: str) -> Quad | None:
-        """The quad of the position that is left; None if there is none."""
-        known = self._known.get(log)
-        quad = None if known is None else position_quad(known)
-        # A look at all that the store has of a log takes longer the more it had before: Oxigraph's
-        # memory keeps what was deleted for a while.
-        if quad is None or quad not in self._store:
-            found = position_in(self._store, log, self.graph)
-            if found != known:
-                raise moved(log)
-        return quad
 
     def _has_blank_node(self, row: Row) -> bool:
         # The log does not have the name of the graph that its default graph is applied to.

@@ -31,7 +31,7 @@ from pyoxigraph import BlankNode, NamedNode, Quad, Store, Triple
 
 from ...reserved import BOOKKEEPING_TEXT, private
 from ..terms import DEFAULT_GRAPH
-from .transaction import Function
+from .store import Function
 
 if TYPE_CHECKING:
     from .record import Changes
