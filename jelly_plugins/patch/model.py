@@ -95,8 +95,7 @@ class Patch:
         if isinstance(operations, Iterator):
             self._source = operations
         else:
-            # An iterator's: list() reserves memory for the length that the class says.
-            self._operations = list(iter(operations))
+            self._operations = list(operations)
 
     @property
     def id(self) -> Term | None:

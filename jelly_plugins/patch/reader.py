@@ -185,7 +185,6 @@ class Followed:
         self._opening = self._last = b""
 
     def _look(self) -> os.stat_result | None:
-        """The status of the path's file; None if there is no file."""
         try:
             found = os.stat(self._path)
         except OSError:
@@ -217,16 +216,12 @@ class Followed:
                 self._opening = self._at(size, min(after, _COMPARED))
 
     def check(self) -> None:
-        """Raise an error for a file that no longer exists, is not the one that was opened, or has
-        lost data.
-        """
+        """Raise an error if the file was removed or replaced, or has lost data."""
         if self._file is None:
             return
         found = self._look()
-        if found is None:
-            raise SourceError("the file that is followed is not there any more")
-        if not os.path.samestat(found, self._file):
-            raise SourceError("the file that is followed was replaced by another one")
+        if found is None or not os.path.samestat(found, self._file):
+            raise SourceError("the file that is followed was removed or replaced")
         self._compare(found.st_size)
 
     def _compare(self, size: int) -> None:
@@ -241,7 +236,6 @@ class Followed:
             raise RewrittenError("the last patch of the file that is followed was replaced")
 
     def _at(self, start: int, size: int) -> bytes:
-        """Some bytes of the file."""
         try:
             with open(self._path, "rb") as file:
                 file.seek(start)
