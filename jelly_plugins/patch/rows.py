@@ -195,11 +195,6 @@ class PatchWriter(ABC):
         self._limits = settings.limits
         self._parser = LineParser(Dialect.RDF_1_2, False, False, settings.limits, quads=True)
 
-    @property
-    @abstractmethod
-    def inside_patch(self) -> bool:
-        """Whether there were rows after the last END."""
-
     @abstractmethod
     def write(self, rows: Iterable[AnyOperation]) -> Iterator[bytes]:
         """Write rows, in chunks of limited size. After END all bytes of the patch are there, except
@@ -240,10 +235,6 @@ class RowWriter(PatchWriter):
         #: Whether the mark is to come before the next row.
         self._ended = continues
 
-    @property
-    def inside_patch(self) -> bool:
-        return self._order.inside_patch
-
     @abstractmethod
     def row(self, row: AnyOperation) -> bytes:
         """A row's bytes."""
@@ -277,6 +268,6 @@ class RowWriter(PatchWriter):
         yield b"".join(pending)
 
     def finish(self) -> bytes:
-        if self.inside_patch:
+        if self._order.inside_patch:
             raise OrderError("the last patch is not ended")
         return b""

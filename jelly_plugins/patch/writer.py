@@ -82,11 +82,6 @@ class JellyWriter(PatchWriter):
             limits=settings.limits,
         )
 
-    @property
-    def inside_patch(self) -> bool:
-        inside: bool = self._encoder.inside_patch
-        return inside
-
     def write(self, rows: Iterable[AnyOperation]) -> Iterator[bytes]:
         yield from map(delimit, self._encoder.add(map(self._fitting, rows)))
 

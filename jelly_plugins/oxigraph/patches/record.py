@@ -29,7 +29,7 @@ from ...codec.patch.operations import add, delete
 from ...codec.text.ntriples import STAND_IN
 from ...errors import ChainError, TextError
 from ...patch.recording import DEFAULT, LogWriter, RecordOptions, RecordSettings
-from ...patch.replay.replay import Position, Replayed, replay_log
+from ...patch.replay.replay import Position, replay_log
 from ...patch.replay.transactions import ReplaySettings, lock_of
 from ...reserved import BOOKKEEPING_IRI, reject_graph
 from ..rows import Row, RowFactory, canonical_quads, check_terms, row_of
@@ -108,7 +108,7 @@ def record(
 
 def _catch_up(store: Store, writer: LogWriter, settings: RecordSettings) -> str | None:
     """Apply what a store lacks of a log, and mark the store; return the name of the log."""
-    done = Replayed()
+    position = None
     name = settings.name
     with lock_of(store):
         found = recording_of(store)
@@ -117,7 +117,7 @@ def _catch_up(store: Store, writer: LogWriter, settings: RecordSettings) -> str 
             name = name or (found and found.log) or None
             replaying = ReplaySettings(name=name, limits=settings.limits)
             target = StoreTarget(store, replaying, recording=found)
-            replay_log(target, writer.path, RowFactory(), replaying, done)
+            position = replay_log(target, writer.path, RowFactory(), replaying).position
         else:
             known = None if name is None else position_in(store, name)
             if known is not None:
@@ -125,9 +125,9 @@ def _catch_up(store: Store, writer: LogWriter, settings: RecordSettings) -> str 
                     f"the store is at patch {known.patch} of log {name}, and the log is empty",
                     expected=known.patch,
                 )
-        if done.position is not None:
-            name = done.position.log
-        move(store, found, done.position, Recording(name or "", writer.path))
+        if position is not None:
+            name = position.log
+        move(store, found, position, Recording(name or "", writer.path))
     return name
 
 

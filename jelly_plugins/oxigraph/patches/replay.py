@@ -105,13 +105,11 @@ def replay(
     check_store(store)
     check_graph(graph)
     settings = replace(settings, **options)
-    done = Replayed()
     target = StoreTarget(store, settings, graph=graph)
     if not settings.dry_run:
         check_recorded(store)
     factory = RowFactory(graph=graph, named_graphs=named_graphs)
-    replay_log(target, log, factory, settings, done)
-    return done
+    return replay_log(target, log, factory, settings)
 
 
 class StoreTarget:

@@ -438,10 +438,8 @@ def replay_log(
     log: Source | Iterable[Patch],
     factory: TermFactory[Any],
     settings: ReplaySettings,
-    done: Replayed,
-) -> None:
-    """Replay a log into ``target``, whose terms ``factory`` makes. What is done is counted in
-    ``done``, so that it is known after an error as well."""
+) -> Replayed:
+    """Replay a log into ``target``, whose terms ``factory`` makes."""
     last = cast(str | None, settings.until)
     if settings.follow and not is_source(log):
         raise ValueError("only a source of bytes can be followed")
@@ -453,6 +451,7 @@ def replay_log(
         group = _GROUP if is_source(log) or isinstance(log, list | tuple) else 1
     if settings.dry_run:
         group = 1
+    done = Replayed()
     while True:
         replay = Replay(target, settings, done, group)
         try:
@@ -466,6 +465,7 @@ def replay_log(
             continue
     if last is not None and not reached and not settings.follow:
         raise _missing(last, "it was read to its end")
+    return done
 
 
 def _replay_source(

@@ -162,9 +162,7 @@ def replay(
         # Triples and quads of the default graph are the same statements.
         check = factory.triple
         factory.triple = lambda terms: (*check(terms), DATASET_DEFAULT_GRAPH_ID)
-    done = Replayed()
-    replay_log(GraphTarget(into, settings), log, factory, settings, done)
-    return done
+    return replay_log(GraphTarget(into, settings), log, factory, settings)
 
 
 @contextmanager
