@@ -112,14 +112,6 @@ _CACHE_ENTRIES: Final = 1 << 16
 _CACHED_CHARACTERS: Final = 1 << 10
 _PLAIN_KEY: Final = re.compile(r"[A-Za-z][A-Za-z0-9_\-]*+")
 
-#: What the parts of terms are called in errors, and which of them a literal may lack.
-_PARTS: Final = {
-    Kind.IRI: ("an IRI",),
-    Kind.BLANK_NODE: ("a blank node label",),
-    Kind.LITERAL: ("a lexical form", "a language tag", "a datatype"),
-}
-_OPTIONAL: Final = ("a language tag", "a datatype")
-
 
 class PatchTextReader(RowReader, LineReader):
     """Reads the rows of one text. The limit ``nesting`` bounds quoted triples, ``frame_bytes`` the
@@ -465,27 +457,27 @@ class PatchTextWriter(RowWriter):
 
     def _make(self, term: Any, depth: int) -> str:
         kind, *parts = self._describe(term)
-        for part, what in zip(parts, _PARTS.get(kind, ()), strict=False):
-            if part is not None or what not in _OPTIONAL:
-                _check_string(part, what)
-        if kind == Kind.IRI:
-            if parts[0].startswith("_:"):
-                raise TermError(f"RDF Patch text has <{parts[0]}> for a blank node")
-            return term_text(Iri(parts[0]))
-        if kind == Kind.BLANK_NODE:
-            return term_text(Iri(f"_:{parts[0]}"))
-        if kind == Kind.LITERAL:
-            lex, langtag, datatype = parts
-            if langtag is None and datatype is not None:
-                # Readers accept a literal of rdf:langString without a tag, which N-Triples lacks.
-                return f"{term_text(Literal(lex))}^^{term_text(Iri(datatype))}"
-            return term_text(Literal(lex, langtag))
+        if kind == Kind.DEFAULT_GRAPH:
+            return ""
         if kind == Kind.TRIPLE:
             if depth >= self._limits.nesting:
                 raise over(self._limits, "nesting", depth + 1, "the depth of quoted triples")
             inner = " ".join(self._make(part, depth + 1) for part in parts)
             return f"{self._opening}{inner}{self._closing}"
-        return ""
+        text, *others = parts
+        for part in (text, *(each for each in others if each is not None)):
+            _check_string(part, "a part of a term")
+        if kind == Kind.IRI:
+            if text.startswith("_:"):
+                raise TermError(f"RDF Patch text has <{text}> for a blank node")
+            return term_text(Iri(text))
+        if kind == Kind.BLANK_NODE:
+            return term_text(Iri(f"_:{text}"))
+        langtag, datatype = others
+        if langtag is None and datatype is not None:
+            # Readers accept a literal of rdf:langString without a tag, which N-Triples lacks.
+            return f"{term_text(Literal(text))}^^{term_text(Iri(datatype))}"
+        return term_text(Literal(text, langtag))
 
 
 def _check_string(value: Any, what: str) -> None:

