@@ -219,18 +219,18 @@ class Recorder:
 
     def extend(self, quads: Iterable[Quad]) -> None:
         """Add quads, all or none; errors are those of :meth:`add`."""
-        self._change(quads, True)
+        self._change(list(quads), True)
 
     def update(self, update: str, **settings: Any) -> None:
         """Run a SPARQL update, see :meth:`Changes.update`."""
         with self.transaction() as transaction:
             transaction.update(update, **settings)
 
-    def _change(self, quads: Iterable[Quad], there: bool) -> None:
+    def _change(self, quads: list[Quad], there: bool) -> None:
         with self._lock:
             if self._in_block:
                 raise RuntimeError(_IN_BLOCK)
-            self._commit(requested(list(quads), there))
+            self._commit(requested(quads, there))
 
     def _commit(self, net: Net) -> None:
         store, writer = self.store, self._writer
