@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
-from jelly_plugins.patch.replay import settings as target
+from jelly_plugins.patch.replay import transactions as target
 
 settings.register_profile(
     "patient",

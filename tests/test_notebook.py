@@ -27,8 +27,7 @@ from jelly_plugins.formats.settings import Conversion
 from jelly_plugins.io.streams import write_bytes
 from jelly_plugins.oxigraph import load
 from jelly_plugins.patch import BEGIN, COMMIT, Patch, PatchReader, add, check, read_patches
-from jelly_plugins.patch.replay.positions import Position
-from jelly_plugins.patch.replay.replay import Replayed
+from jelly_plugins.patch.replay.replay import Position, Replayed
 from jelly_plugins.rdflib import load as load_graph
 
 S, P = Iri("urn:s"), Iri("urn:p")

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain
-from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from click import UsageError
 from click.exceptions import Exit
@@ -18,7 +18,7 @@ from ..codec.text.ntriples import Notation
 from ..io.sources import Format
 from ..io.sources import format_of as rdf_format_of
 from ..patch.formats import PatchFormat, PatchOptionChanges, format_of
-from ..patch.replay.settings import ReplaySettings
+from ..patch.replay.transactions import ReplaySettings
 from . import console
 from .console import STANDARD, Output
 from .options import Group, Iri, Parsed, Positive, RdfFormat, limits
@@ -379,7 +379,7 @@ def redo(log: str, *, patches: Patches, json: bool = False) -> None:
 
 @app.register
 def show(log: str, *, summary: bool = False, json: bool = False, reading: Reading) -> None:
-    """Print a log as RDF Patch text, coloured on a terminal.
+    """Print a log as RDF Patch text.
 
     $ jelly patch show change.jellyp
 
@@ -388,7 +388,6 @@ def show(log: str, *, summary: bool = False, json: bool = False, reading: Readin
     """
     from ..patch.text_rows import PatchTextWriter
 
-    write = _printer()
     with reading.patches([log], "show", printing=True) as patches:
         for number, patch in enumerate(patches, 1):
             if json or summary:
@@ -397,39 +396,17 @@ def show(log: str, *, summary: bool = False, json: bool = False, reading: Readin
                 ids = {"id": _shown(patch.id), "prev": _shown(patch.prev)}
                 console.line({"patch": number, **ids, "rows": rows}, json)
                 continue
-            write(f"# patch {number}", "bold")
+            print(f"# patch {number}")
             writer = PatchTextWriter()
             for row in patch.rows():
                 text = writer.row(row).decode().removesuffix("\n")
-                write(console.printable(text), _STYLES.get(row.kind.code, "dim"))
-
-
-def _printer() -> Callable[[str, str], object]:
-    """What prints a line, in a style if it is on a terminal."""
-    if not sys.stdout.isatty():
-        return lambda text, _: print(text)
-    from rich.console import Console
-    from rich.text import Text
-
-    terminal = Console()
-    return lambda text, style: terminal.print(Text(text, style), soft_wrap=True)
+                print(console.printable(text))
 
 
 def _shown(term: Any) -> str | None:
     from ..codec.text.ntriples import term_text
 
     return None if term is None else term_text(term)
-
-
-#: How lines look on a terminal, by the code of their row in RDF Patch.
-_STYLES: Final = {
-    "A": "green",
-    "D": "red",
-    "PA": "cyan",
-    "PD": "cyan",
-    "H": "yellow",
-    "TA": "bold magenta",
-}
 
 
 @app.register

@@ -16,7 +16,7 @@ from ..backends import owner_of
 from ..codec import DEFAULT_LIMITS, Decoder, Limits, PhysicalType, StreamOptions, delimit
 from ..errors import JellyError, OptionsError, ServiceError, StatementError
 from ..io.streams import FrameBytes
-from ..patch.replay.settings import lock_of
+from ..patch.replay.transactions import lock_of
 from ..reserved import reject_graph
 from .frames import FRAME_SIZE, pulled
 from .protocol import answer_to, open_stream, rejected

@@ -44,15 +44,15 @@ except ImportError as error:
 if TYPE_CHECKING:
     from .dumping import DumpOptions, DumpSettings, dump, encode_quads, write_quads
     from .loading import load, read_quads
-    from .patches.bookkeeping import (
+    from .patches.record import Changes, Recorder, record
+    from .patches.replay import replay
+    from .patches.store import (
         BOOKKEEPING,
         count_quads,
         namespaces,
         positions,
         set_position,
     )
-    from .patches.record import Changes, Recorder, record
-    from .patches.replay import replay
     from .results import encode_solutions, read_solutions, write_solutions
 
 __all__ = [
@@ -84,7 +84,7 @@ if not TYPE_CHECKING:
         {
             "dumping": ("DumpOptions", "DumpSettings", "dump", "encode_quads", "write_quads"),
             "loading": ("load", "read_quads"),
-            "patches.bookkeeping": (
+            "patches.store": (
                 "BOOKKEEPING",
                 "count_quads",
                 "namespaces",

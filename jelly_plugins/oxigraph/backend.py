@@ -10,13 +10,13 @@ from ..backends import Backend, BlankNodes
 from ..codec import TermFactory
 from .dumping import dump
 from .loading import load
-from .patches.bookkeeping import (
+from .patches.record import record
+from .patches.replay import replay
+from .patches.store import (
     namespaces,
     positions,
     set_position,
 )
-from .patches.record import record
-from .patches.replay import replay
 from .terms import OxigraphFactory, describe
 
 

@@ -42,7 +42,7 @@ from ..io.streams import (
     write_jelly,
 )
 from ..reserved import BOOKKEEPING_TEXT
-from .patches.bookkeeping import BOOKKEEPING, check_recorded
+from .patches.store import BOOKKEEPING, check_recorded
 from .terms import DEFAULT_GRAPH, GraphName, check_graph, check_store, describe
 
 #: The order of statements: as the store has them, or each subject's together.

@@ -66,7 +66,7 @@ from ..io.chunks import Chunk, ChunkFile, relabelled
 from ..io.sources import Format, Input, Source, rewinder, without_mark
 from ..io.streams import FrameBytes, Progress, Steps
 from ..reserved import BOOKKEEPING_TEXT, reject_graph
-from .patches.bookkeeping import check_recorded
+from .patches.store import check_recorded
 from .terms import (
     DEFAULT_GRAPH,
     LEAVE_OUT,

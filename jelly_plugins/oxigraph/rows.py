@@ -11,7 +11,7 @@ So are long ones: of many rows with the same one, the text would have a copy for
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator
 from typing import Any, Final, TypeAlias
 
 from pyoxigraph import (
@@ -22,10 +22,9 @@ from pyoxigraph import (
     RdfFormat,
     Triple,
     parse,
-    serialize,
 )
 
-from ..codec import Kind, plain_lines
+from ..codec import Kind
 from ..codec.common.terms import XSD_STRING
 from ..codec.text.forms import FORMS
 from ..codec.text.transcoding import LONG_TERM, TermText
@@ -226,48 +225,6 @@ def describe_text(text: str) -> tuple[Any, ...]:
     if isinstance(term, Triple):
         return (Kind.TRIPLE, *map(text_of, term))
     return describe(term)
-
-
-#: As many lines as there never are.
-_NOT_PLAIN: Final[tuple[int, int, Mapping[int, int]]] = (-1, 0, {})
-
-
-def plain_text(quads: list[Quad]) -> tuple[list[Quad], bytes | None, dict[Quad, Quad]]:
-    """Quads in the form that the store gives them, with their text, and what had another form.
-
-    :return: the quads, graph by graph; their lines of N-Quads, None if these are not plain; and, by
-        original quad, the stored quad, where it differs.
-
-    >>> from pyoxigraph import BlankNode
-    >>> quad = Quad(NamedNode("urn:s"), NamedNode("urn:p"), BlankNode("o"))
-    >>> plain_text([quad])[1:]
-    (b'<urn:s> <urn:p> _:o .\\n', {})
-    """
-    text = serialize(quads, format=RdfFormat.N_QUADS) or b""
-    count, named, odd = plain_lines(text) or _NOT_PLAIN
-    if named:
-        graphs = [quad.graph_name for quad in quads]
-        if named == len(quads) - graphs.count(DEFAULT_GRAPH):
-            order = {graph: number for number, graph in enumerate(dict.fromkeys(graphs))}
-            grouped = sorted(quads, key=lambda quad: order[quad.graph_name])
-            if grouped != quads:
-                return plain_text(grouped)
-        else:
-            count = -1
-    if count != len(quads):
-        known = canonical_quads(quads)
-        return known, None, {old: new for old, new in zip(quads, known, strict=True) if old != new}
-    if not odd:
-        return quads, text, {}
-    kept = [*quads]
-    changed = {}
-    for number, new in zip(odd, canonical_quads([quads[at] for at in odd]), strict=True):
-        if new != quads[number]:
-            changed[quads[number]] = kept[number] = new
-    if changed:
-        # The form that the store gives a well-formed literal is well-formed.
-        text = serialize(kept, format=RdfFormat.N_QUADS) or b""
-    return kept, text, changed
 
 
 def canonical_quads(quads: Collection[Quad]) -> list[Quad]:

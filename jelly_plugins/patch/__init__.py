@@ -29,9 +29,8 @@ if TYPE_CHECKING:
     )
     from .reader import PatchReader, ReadOptions, read_patches
     from .recording import RecordOptions, RecordSettings
-    from .replay.positions import Position
-    from .replay.replay import Replayed
-    from .replay.settings import ReplayOptions, ReplaySettings
+    from .replay.replay import Position, Replayed
+    from .replay.transactions import ReplayOptions, ReplaySettings
     from .undoing import redo, undo
     from .writer import WriteOptions, write_patches, write_rows
 
@@ -83,9 +82,8 @@ if not TYPE_CHECKING:
             "formats",
             "reader",
             "writer",
-            "replay.positions",
             "replay.replay",
-            "replay.settings",
+            "replay.transactions",
             "recording",
             "logs",
             "difference",

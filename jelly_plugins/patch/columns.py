@@ -28,18 +28,10 @@ _STATEMENT: Final = Operation(OperationKind.ADD)
 
 
 class PatchColumnReader(PatchReader):
-    """Reads a source in columns: an iterator of those, see :class:`.PatchReader`.
-
-    What was read before an error comes out before it.
-
-    :param notation: how quoted triples are written; with a validator, as it writes them.
-    :param validator: makes the text of terms, see :class:`~jelly_plugins.codec.PatchColumnDecoder`.
-    :param batches: ``batch_rows`` and ``batch_bytes``, see there.
-
-    >>> with PatchColumnReader(b"TX . A <urn:s> <urn:p> <urn:o> . TC .") as batches:
-    ...     [(batch.adds, [row.kind.code for _, row in batch.others]) for batch in batches]
-    [(b'\\x01', ['TX', 'TC', 'Z'])]
-    """
+    """Reads a source in columns: an iterator of those, see :class:`.PatchReader`. What was read
+    before an error comes out before it. Quoted triples are written in ``notation`` or, with a
+    ``validator``, as that writes them; ``batches`` are ``batch_rows`` and ``batch_bytes`` of
+    :class:`~jelly_plugins.codec.PatchColumnDecoder`."""
 
     def __init__(
         self,

@@ -117,10 +117,8 @@ def diff(
 def _quads(
     source: Statements, base: str | None, blank_nodes: BlankNodes, are_quads: set[bool]
 ) -> Iterator[Quad]:
-    """The statements of a source as quads.
-
-    :param are_quads: takes whether there were quads, and whether there were triples.
-    """
+    """The statements of a source as quads. ``are_quads`` takes whether there were quads, and
+    triples."""
     statements: Iterator[Any] = map(_statement, statements_of(source, base=base))
     if blank_nodes == "canonicalize" or (blank_nodes == "auto" and is_source(source)):
         statements = canonical(statements)
@@ -165,11 +163,8 @@ def _statement(given: Any) -> Triple | Quad:
 
 def _same_values(deleted: Iterable[Quad], kept: Iterable[Quad]) -> list[Quad]:
     """Those statements of ``kept`` that a store may hold as one with a deleted one, because they
-    differ only in the lexical form of literals.
-
-    Two forms are the same value only if a store changes one of them; of those that it may change,
-    all of a datatype are taken for equal.
-    """
+    differ only in the lexical form of literals. Of the forms that a store may change, all of a
+    datatype are taken for equal."""
     slots = {(slot, is_changed) for _, slot, is_changed in map(_slot, deleted)}
     if not slots:
         return []
@@ -181,8 +176,8 @@ def _same_values(deleted: Iterable[Quad], kept: Iterable[Quad]) -> list[Quad]:
 
 
 def _slot(quad: Quad) -> tuple[Quad, Any, bool]:
-    """A statement; what it has in common with those of the same value, None if it has no literal
-    of which there are other forms; and whether a store may change its form."""
+    """A statement; what it has in common with those of the same value, None if it has no literal of
+    which there are other forms; and whether a store may change its form."""
     is_changed = False
 
     def common(terms: Iterable[Any]) -> tuple[Any, ...]:
@@ -210,10 +205,8 @@ def _slot(quad: Quad) -> tuple[Quad, Any, bool]:
 
 
 def canonical(statements: Iterable[Any]) -> Iterator[Any]:
-    """Give canonical labels to the blank nodes of statements, which may change their order.
-
-    :param statements: in generic terms.
-    """
+    """Give canonical labels to the blank nodes of statements in generic terms, which may change
+    their order."""
     held = []
     for statement in statements:
         if has_blank_nodes(statement):
@@ -226,7 +219,6 @@ def canonical(statements: Iterable[Any]) -> Iterator[Any]:
 
 
 def relabelled(statement: Any, labels: dict[str, str]) -> Any:
-    """A statement with other labels for its blank nodes, in quoted triples too."""
     return statement._make(
         BlankNode(labels[term.label])
         if isinstance(term, BlankNode)

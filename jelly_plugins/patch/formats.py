@@ -39,12 +39,6 @@ class PatchOptionChanges:
     rdf_star: bool | None = None
 
     def on(self, options: PatchOptions) -> PatchOptions:
-        """Other options, changed.
-
-        >>> PatchOptionChanges(preset="small").on(PatchOptions())
-        ... # doctest: +ELLIPSIS
-        PatchOptions(..., max_name_table_size=128, max_prefix_table_size=16, ...)
-        """
         named = {field.name: getattr(self, field.name) for field in fields(self)}
         return options.changed(named.pop("preset"), named)
 
@@ -60,11 +54,7 @@ _ALIASES: Final = {
 
 
 def format_named(given: PatchFormat | str | None) -> PatchFormat | None:
-    """A format as a caller gives it: by its file ending, its title or its media type.
-
-    >>> format_named("rdfp"), format_named("Jelly-Patch"), format_named(None)
-    (<PatchFormat.RDF_PATCH: 'rdfp'>, <PatchFormat.JELLY_PATCH: 'jellyp'>, None)
-    """
+    """A format as a caller gives it: by its file ending, its title or its media type."""
     if given is None or isinstance(given, PatchFormat):
         return given
     if isinstance(given, str):
@@ -78,10 +68,6 @@ def format_named(given: PatchFormat | str | None) -> PatchFormat | None:
 
 
 def format_of(name: str) -> PatchFormat | None:
-    """The format of a file by its name, compressed or not; None if unknown.
-
-    >>> format_of("log.rdfp.gz"), format_of("log")
-    (<PatchFormat.RDF_PATCH: 'rdfp'>, None)
-    """
+    """The format of a file by its name, compressed or not; None if unknown."""
     ending = ending_of(name)
     return next((each for each in PatchFormat if ending == f".{each}"), None)

@@ -48,10 +48,7 @@ _UNCHANGED: Final = PatchOptionChanges()
 
 
 class Chain:
-    """The patches of a log in order, each of which follows the one before it.
-
-    :ivar last: id of the last patch, None without one.
-    """
+    """The patches of a log in order, each of which follows the one before it."""
 
     def __init__(self) -> None:
         self.last: Any = None
@@ -60,11 +57,8 @@ class Chain:
         self._first = True
 
     def follow(self, patch: Patch, *, changes: bool) -> bool:
-        """Take the next patch.
-
-        :param changes: whether it changes something.
-        :return: whether others can follow it; if not, it is a keepalive.
-        """
+        """Take the next patch; return whether others can follow it. If not, it is a keepalive:
+        without an id and ``changes``."""
         self._number += 1
         if not self._first and patch.prev is not None and patch.prev != self.last:
             name = f"number {self._number}" if patch.id is None else term_text(patch.id)
@@ -87,9 +81,8 @@ class Chain:
 
 
 def parts_of(operations: Iterable[Operation]) -> Iterator[tuple[bool, list[Operation]]]:
-    """The operations of a patch, those of each transaction and those between two together; return
-    whether they were in a transaction, and the operations, without the rows that start and end it.
-    Nothing comes of a transaction that was aborted."""
+    """The operations of each transaction of a patch, and those between two, without the rows that
+    start and end it; and whether they were in a transaction. Nothing comes of an aborted one."""
     order = PatchOrder()
     part: list[Operation] = []
     for operation in operations:
@@ -131,11 +124,9 @@ def subject_of(operation: AnyOperation) -> tuple[Any, ...]:
 def effective(
     operations: Iterable[AnyOperation], last: dict[Any, AnyOperation]
 ) -> Iterator[AnyOperation]:
-    """Those operations that do not repeat earlier ones. One that binds the name of a namespace
-    again comes after one that deletes the earlier binding.
-
-    :param last: the last operation on each subject, which is kept up.
-    """
+    """Those operations that do not repeat earlier ones, of which ``last`` keeps the last on each
+    subject. One that binds the name of a namespace again comes after one that deletes the earlier
+    binding."""
     for operation in operations:
         kind, value = operation
         subject = subject_of(operation)
@@ -265,10 +256,7 @@ def invert(patch: Patch, *, id: Any = None) -> Patch:  # noqa: A002
 def _inverse(
     parts: Iterable[tuple[bool, list[Operation]]], last: dict[Any, AnyOperation]
 ) -> list[Operation]:
-    """The operations that undo those of a patch.
-
-    :param last: see :func:`effective`.
-    """
+    """The operations that undo those of a patch."""
     inverse: list[Operation] = []
     for in_transaction, operations in parts:
         undone = list(map(reverse_of, effective(operations, last)))
@@ -279,18 +267,9 @@ def _inverse(
 
 
 def invert_log(patches: Iterable[Patch]) -> list[Patch]:
-    """The log that undoes a log: the inverse of each patch, the last one first.
-
-    Each has a new ``id``, and the first one follows the last patch of the log, if that has an
-    ``id``. See :func:`invert` for what an inverse is; operations that repeat one of an earlier
-    patch are left out too. Memory holds the inverse, and what the log touches.
-
-    >>> from jelly_plugins import Iri
-    >>> log = [Patch(headers=[("id", Iri("urn:1"))]), Patch(headers=[("id", Iri("urn:2"))])]
-    >>> first, second = invert_log(log)
-    >>> first.prev, second.prev == first.id
-    (Iri(value='urn:2'), True)
-    """
+    """The log that undoes a log: the inverse of each patch, the last one first, with a new ``id``;
+    the first one follows the last patch of the log. Operations that repeat one of an earlier patch
+    are left out. Memory holds the inverse, and what the log touches."""
     known = Chain()
     last: dict[Any, AnyOperation] = {}
     inverses: list[list[Operation]] = []
@@ -397,11 +376,7 @@ def check(src: Source, **settings: Unpack[ReadOptions]) -> Report:
 
 
 def _problems(patch: Patch, last: Patch | None, numbers: Mapping[Any, int]) -> Iterator[str]:
-    """What is wrong with the ids of a patch.
-
-    :param last: the patch before; None for the first.
-    :param numbers: of the patches before that have an id.
-    """
+    """What is wrong with the ids of a patch."""
     keys = Counter(each.chain_key for each in patch.headers)
     yield from (f"{keys[key]} headers {key}" for key in (ID, PREV) if keys[key] > 1)
     if last is not None:
@@ -447,9 +422,8 @@ def convert(
     :param target_format: by default detected from the destination's name.
     :param changes: options of the stream written.
     :param notation: of quoted triples in text.
-    :param strict: whether to reject known deviations of other implementations, and
-        one patch that would become several in text; see :class:`~jelly_plugins.patch.PatchReader`
-        and :func:`~jelly_plugins.patch.write_patches`.
+    :param strict: whether to reject known deviations of other implementations; see
+        :class:`~jelly_plugins.patch.PatchReader`.
 
     >>> import io
     >>> file = io.BytesIO()
@@ -483,7 +457,6 @@ def convert(
             format=target_format,
             options=changes.on(_common(known)),
             notation=notation,
-            strict=strict,
             limits=limits,
         )
 

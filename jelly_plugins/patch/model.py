@@ -95,8 +95,7 @@ class Patch:
         if isinstance(operations, Iterator):
             self._source = operations
         else:
-            # An iterator's: list() reserves memory for the length that the class says.
-            self._operations = list(iter(operations))
+            self._operations = list(operations)
 
     @property
     def id(self) -> Term | None:
@@ -190,7 +189,6 @@ class Patch:
 
 
 def chain_headers(id_: Any, prev: Any) -> list[Header]:
-    """The headers ``id`` and ``prev``; None for one that is left out."""
     return [Header(key, term) for key, term in ((ID, id_), (PREV, prev)) if term is not None]
 
 
@@ -233,7 +231,7 @@ def _add_header(headers: list[Header], row: AnyOperation) -> None:
 
 
 def _rest(row: AnyOperation, source: Iterator[AnyOperation]) -> Iterator[AnyOperation]:
-    """Rows of one patch out of those of many: from its first operation up to its END."""
+    """The operations of a patch, up to its END."""
     while row.kind is not OperationKind.END:
         yield row
         row = _next(source)
@@ -246,12 +244,7 @@ def _next(source: Iterator[AnyOperation]) -> AnyOperation:
 
 
 def check_patches(patches: object) -> None:
-    """Reject one patch, or the path of a log, where patches are required.
-
-    >>> check_patches("log.jellyp")
-    Traceback (most recent call last):
-    TypeError: patches are needed, not 'log.jellyp'; read_patches(path) reads those of a log
-    """
+    """Reject one patch, or the path of a log, where patches are required."""
     if isinstance(patches, Patch):
         raise TypeError(f"patches are needed, not {patches!r}; for one patch, give [patch]")
     if isinstance(patches, str | bytes | os.PathLike):

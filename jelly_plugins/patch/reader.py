@@ -27,7 +27,7 @@ from ..codec import (
 from ..codec.common.detection import StreamKind, is_cut, kind_of
 from ..codec.common.wire import varint
 from ..codec.patch.operations import ENDS
-from ..errors import JellyError, LimitError, OptionsError, OrderError, SourceError
+from ..errors import JellyError, OrderError, SourceError
 from ..io.sources import Closing, Input, Source
 from ..jena.names import format_of as jena_format_of
 from ..notebook import table
@@ -74,15 +74,7 @@ class ReadOptions(TypedDict, total=False):
 
 
 def detect(head: bytes, name: str = "") -> PatchFormat | None:
-    """The format of a source by its content, or by its name if its content is ambiguous; None if
-    unknown.
-
-    :param head: the first bytes, see ``codec.common.detection.is_cut``.
-    :param name: the source's name.
-
-    >>> detect(b"TX ."), detect(b"<urn:s> <urn:p> <urn:o> .", "data.nt")
-    (<PatchFormat.RDF_PATCH: 'rdfp'>, None)
-    """
+    """The format of a source by its first bytes, or by its name if these are ambiguous."""
     if _TEXT_ROW.match(head):
         return PatchFormat.RDF_PATCH
     by_name = format_of(name)
@@ -99,11 +91,8 @@ def detect(head: bytes, name: str = "") -> PatchFormat | None:
 
 
 class JellyReader:
-    """Reads the rows of a Jelly-Patch stream; the interface is that of
-    :class:`~jelly_plugins.patch.rows.RowReader`.
-
-    :param decoder: a PatchDecoder, or what has its interface.
-    """
+    """Reads the rows of a Jelly-Patch stream, with the interface of
+    :class:`~jelly_plugins.patch.rows.RowReader`."""
 
     def __init__(self, decoder: Any, settings: ReadSettings) -> None:
         self.decoder = decoder
@@ -159,8 +148,8 @@ class JellyReader:
 
     def add(self, row: AnyOperation, rows: list[AnyOperation]) -> None:
         """Add a row of a stream of type FLAT, or of a frame of one of type FRAME, which are one
-        patch. Jelly-JVM writes several patches into one, with their headers, so that these begin
-        patches as they do in text.
+        patch. Jelly-JVM writes several patches into one, with their headers, which begin patches as
+        in text.
         """
         if not self._order.add(row, rows):
             return
@@ -196,7 +185,6 @@ class Followed:
         self._opening = self._last = b""
 
     def _look(self) -> os.stat_result | None:
-        """The status of the path's file; None if there is no file."""
         try:
             found = os.stat(self._path)
         except OSError:
@@ -228,16 +216,12 @@ class Followed:
                 self._opening = self._at(size, min(after, _COMPARED))
 
     def check(self) -> None:
-        """Raise an error for a file that no longer exists, is not the one that was opened, or has
-        lost data.
-        """
+        """Raise an error if the file was removed or replaced, or has lost data."""
         if self._file is None:
             return
         found = self._look()
-        if found is None:
-            raise SourceError("the file that is followed is not there any more")
-        if not os.path.samestat(found, self._file):
-            raise SourceError("the file that is followed was replaced by another one")
+        if found is None or not os.path.samestat(found, self._file):
+            raise SourceError("the file that is followed was removed or replaced")
         self._compare(found.st_size)
 
     def _compare(self, size: int) -> None:
@@ -252,7 +236,6 @@ class Followed:
             raise RewrittenError("the last patch of the file that is followed was replaced")
 
     def _at(self, start: int, size: int) -> bytes:
-        """Some bytes of the file."""
         try:
             with open(self._path, "rb") as file:
                 file.seek(start)
@@ -424,13 +407,6 @@ class PatchReader(Closing):
             return error
         if kind_of(self._opening) is StreamKind.JELLY_RDF:
             return SourceError("this is Jelly-RDF, not a log of patches")
-        only_zeros = self._opening and not self._opening.strip(b"\0")
-        if only_zeros and not isinstance(error, LimitError):
-            # Zeros are empty frames; Jelly-JVM writes one for a log without patches.
-            return OptionsError(
-                "this is not Jelly-Patch, or an empty stream without its options: there are only "
-                "zeros"
-            )
         if self._guessed:
             error.message = f"neither Jelly-Patch nor RDF Patch text: {error.message}"
         return error

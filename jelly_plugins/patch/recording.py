@@ -36,13 +36,19 @@ from ..codec.patch.operations import (
     header,
 )
 from ..codec.text.ntriples import term_text
-from ..errors import ChainError, OptionsError, SourceError, TextError, TruncatedError
+from ..errors import (
+    ChainError,
+    JellyError,
+    OptionsError,
+    SourceError,
+    TextError,
+    TruncatedError,
+)
 from ..io.sinks import compression_of
 from .formats import PatchFormat, format_of
 from .model import ID, PREV
 from .reader import PatchReader
-from .replay.positions import Position
-from .replay.settings import check_name
+from .replay.replay import Position
 from .replay.transactions import CHANGES
 from .rows import PatchWriter
 from .writer import patch_writer
@@ -56,6 +62,12 @@ except ImportError:  # Windows: two writers of one log are not detected there.
 _MARK: Final = re.compile(rb"(?:^|\n)Z[ \t]*\.?\s*\Z")
 #: The end of a line of text.
 _LINE_END: Final = re.compile(rb"\r\n?|\n")
+#: The start of a log whose first patch was not written whole: the length of a frame and the tag of
+#: a row, or the header of the first id. Other files are never cut.
+_START: Final = {
+    PatchFormat.JELLY_PATCH: re.compile(rb"[\x80-\xff]{0,4}(?:\Z|[\x00-\x7f](?:\Z|%c))" % ROW_TAG),
+    PatchFormat.RDF_PATCH: re.compile(rb"H(?:\Z| (?:\Z|i(?:\Z|d(?:\Z| ))))"),
+}
 #: Bytes of the shortest stream: fewer are the start of a frame, or of its length.
 _LEAST: Final = 3
 #: Patches after which the file is looked at: whether it is there still, and as it was left.
@@ -63,13 +75,8 @@ _LOOK_EVERY: Final = 100
 
 
 class Place(NamedTuple):
-    """Where a log ends: all that changes with a patch.
-
-    :ivar size: bytes of the log.
-    :ivar patches: number of patches.
-    :ivar head: id of the last patch, a term; root: of the first one.
-    :ivar transactions: of the last patch, as a position counts them.
-    """
+    """Where a log ends: all that changes with a patch. ``transactions`` are those of the last
+    patch, as a position counts them."""
 
     size: int = 0
     patches: int = 0
@@ -78,10 +85,7 @@ class Place(NamedTuple):
     transactions: int = 0
 
     def position(self, name: str | None) -> Position:
-        """The position of a store that has the log up to here. There must be a patch.
-
-        :param name: of the log; by default the id of the first patch.
-        """
+        """The position of a store that has the log up to here. There must be a patch."""
         return Position(
             log=name or term_text(self.root),
             patch=term_text(self.head),
@@ -119,14 +123,11 @@ class RecordSettings:
     limits: Limits = DEFAULT_LIMITS
 
     def __post_init__(self) -> None:
-        if self.name is not None:
-            check_name(self.name)
+        if self.name == "":
+            raise OptionsError("the name of a log is empty")
 
     def but(self, changes: RecordOptions, options: PatchOptions) -> RecordSettings:
-        """These settings with changes.
-
-        :param options: of a new log by default.
-        """
+        """These settings with changes, and ``options`` for a new log by default."""
         changed = replace(self, **changes)
         return changed if changed.options is not None else replace(changed, options=options)
 
@@ -137,21 +138,9 @@ DEFAULT: Final = RecordSettings()
 
 class LogWriter:
     """Appends patches to a log in a file, created if missing; a context manager. For one thread at
-    a time.
-
-    Each patch has an ``id``, a UUID, and the id of the patch before it as ``prev``. A patch
+    a time. Each patch has an ``id``, a UUID, and the id of the patch before it as ``prev``. A patch
     that was not written whole, because its writer was killed, is cut off when the log is opened.
-    The log is that of the process that opened it: a child that is forked cannot write to it.
-
-    :param path: Jelly-Patch, or RDF Patch text if there is such a file or its name ends in
-        ``.rdfp``. Compressed files cannot be appended to.
-    :param settings: those of a recorder.
-    :param describe: takes the terms of operations apart, see ``codec.Describe``.
-    :ivar path: the absolute path.
-    :ivar sync: of the settings.
-    :ivar place: where the log ends, as one object, so that an interrupt finds all of it or none
-        changed.
-    """
+    The log is that of the process that opened it: a child that is forked cannot write to it."""
 
     def __init__(
         self,
@@ -171,11 +160,6 @@ class LogWriter:
         #: The ids of patches: a random UUID of which the last digits are counted up, since random
         #: ones for each patch take longer than writing it.
         self._ids = map(f"{uuid4().urn[:-12]}{{:012x}}".format, count())
-        #: Patches that were written since the file was looked at, and whether it is known to be
-        #: lost.
-        self._written = 0
-        self._look_every: Final = 0 if settings.sync else _LOOK_EVERY
-        self._lost = False
         self._process = os.getpid()
         #: Whether there may be more in the file than ``place`` says.
         self._begun = False
@@ -202,8 +186,10 @@ class LogWriter:
             if not self.place.size:
                 self._begin()
             self._writer = self._new_writer()
-        except BaseException:
+        except BaseException as error:
             self._file.close()
+            if isinstance(error, JellyError):
+                error.locate(source=self.name)
             raise
 
     def __enter__(self) -> Self:
@@ -213,14 +199,12 @@ class LogWriter:
         self.close()
 
     def close(self) -> None:
-        """Close the file."""
         try:
             # A child leaves the log alone: its parent may be writing.
             if self.is_of_this_process and not self.closed:
                 if self._begun:
                     self.cut(self.place)
-                if self._written and not self._lost:
-                    self._look()
+                self._look()
         finally:
             if fcntl is not None and self.is_of_this_process and not self.closed:
                 # Closing alone leaves the log to children that were forked.
@@ -229,12 +213,10 @@ class LogWriter:
 
     @property
     def is_of_this_process(self) -> bool:
-        """Whether this process has opened the log, and is not a child that was forked since."""
         return self._process == os.getpid()
 
     @property
     def closed(self) -> bool:
-        """Whether the log was closed."""
         return self._file.closed
 
     def check_open(self) -> None:
@@ -256,9 +238,7 @@ class LogWriter:
             elif self._is_regular and found.st_size != self.place.size:
                 problem = f"{found.st_size} bytes long and not {self.place.size}"
             else:
-                self._written = 0
                 return
-        self._lost = True
         raise SourceError(
             f"the log is {problem}: something else has changed it, and patches may be missing. "
             "Record on in a new log, and copy the data for those who replay this one",
@@ -267,52 +247,38 @@ class LogWriter:
 
     @property
     def patches(self) -> int:
-        """Number of patches in the log."""
         return self.place.patches
 
     def append(
-        self, operations: Iterable[AnyOperation], headers: Iterable[AnyOperation] = ()
+        self,
+        operations: Iterable[AnyOperation] = (),
+        headers: Iterable[AnyOperation] = (),
+        *,
+        lines: tuple[bytes, bytes] | None = None,
     ) -> None:
-        """Write a patch of one transaction.
-
-        :param headers: rows of headers besides ``id`` and ``prev``.
-        """
+        """Write a patch of one transaction. Instead of operations, it may have ``lines`` of
+        N-Quads, to delete and to add, which take less than half the time."""
         self.check_open()
-        self._append(b"", b"", [*headers, BEGIN, *operations, COMMIT, END])
-
-    def append_lines(self, deleted: bytes, added: bytes) -> None:
-        """Write a patch of one transaction, whose statements are lines of N-Quads, in less than
-        half the time of :meth:`append`. The log is known to be open.
-        """
-        self._append(deleted, added, None)
-
-    def _append(self, deleted: bytes, added: bytes, rows: list[AnyOperation] | None) -> None:
-        """Write a patch.
-
-        :param rows: of the patch, except its place in the log; None where it has lines.
-        """
         if self._begun:
             self.cut(self.place)
-        if self._written >= self._look_every:
+        before = self.place
+        if self.sync or not before.patches % _LOOK_EVERY:
             self._look()
         self._begun = True
-        before = self.place
         made = Iri(next(self._ids))
-        chained: list[tuple[str, Any]] = [(ID, made)]
-        if before.head is not None:
-            chained.append((PREV, before.head))
+        chained = [(ID, made)] if before.head is None else [(ID, made), (PREV, before.head)]
         try:
-            if rows is None:
-                data = self._writer.add_transaction(chained, deleted, added)
+            if lines is None:
+                rows = [*starmap(header, chained), *headers, BEGIN, *operations, COMMIT, END]
+                data = self._writer.add(rows)
             else:
-                data = self._writer.add([*starmap(header, chained), *rows])
+                data = self._writer.add_transaction(chained, *lines)
             self._write(data)
             if self.sync:
                 os.fsync(self._file.fileno())
             self.place = Place(
                 before.size + len(data), before.patches + 1, made, before.root or made, 1
             )
-            self._written += 1
             self._begun = False
         except BaseException as error:
             self.cut(before)
@@ -326,10 +292,7 @@ class LogWriter:
             written += self._file.write(data[written:])
 
     def cut(self, place: Place) -> None:
-        """Remove the last patch, which was not applied.
-
-        :param place: what :attr:`place` was before it.
-        """
+        """Remove what comes after an earlier ``place``."""
         # In this order: after an interrupt, the next patch comes here first.
         self._begun = True
         self.place = place
@@ -339,10 +302,8 @@ class LogWriter:
         self._begun = False
 
     def _begin(self) -> None:
-        """Write the options of a new log, so that it can be read before its first patch.
-
-        In a stream of type FRAME they would be a patch, so such a log stays empty, as text does.
-        """
+        """Write the options of a new log, so that it can be read before its first patch. In a
+        stream of type FRAME they would be a patch, so such a log stays empty, as text does."""
         if (
             self.format is not PatchFormat.JELLY_PATCH
             or self._options.stream_type is not PatchStreamType.PUNCTUATED
@@ -360,12 +321,10 @@ class LogWriter:
 
     def _take_up(self, size: int) -> None:
         """Read what the file has, and cut off what is not complete."""
-        if size < _LEAST and self.format is PatchFormat.JELLY_PATCH:
-            opening = self._from_start().read()
-            # The length of the first frame, of more bytes or with the tag of a row after it.
-            if len(opening) < 2 or opening[0] >= 0x80 or opening[1] == ROW_TAG:
-                self._file.truncate(0)
-                return
+        opening = self._from_start().read(8)
+        if size < _LEAST and _START[self.format].match(opening):
+            self._file.truncate(0)
+            return
         rows = PatchReader(self._from_start(), limits=self._limits)
         complete = None
         try:
@@ -377,6 +336,9 @@ class LogWriter:
                 if error.line != lines + 1:
                     raise
             complete = rows.complete_bytes
+            start = _START.get(rows.format or self.format)
+            if not complete and (start is None or not start.match(opening)):
+                raise
         self.format = rows.format or self.format
         if rows.is_bare:
             raise SourceError(
@@ -449,7 +411,6 @@ class LogWriter:
                     transactions += kind is OperationKind.COMMIT
 
     def _check_options(self) -> None:
-        """Reject a format that logs are not recorded in, and a log that is one patch."""
         if self.format is PatchFormat.RDF_PATCH_THRIFT:
             raise SourceError(
                 "a log is recorded as Jelly-Patch or as RDF Patch text", source=self.name
@@ -462,7 +423,7 @@ class LogWriter:
             )
 
     def _tail(self, size: int) -> bytes:
-        """The last bytes of the log, more than the last row has if that is a mark."""
+        """The last bytes of the log, more than a mark has."""
         self._file.seek(max(size - 64, 0))
         return self._file.read(64)
 

@@ -76,7 +76,6 @@ class WriteSettings:
 
     describe: Describe = describe
     notation: Notation | str = Notation.RDF_1_2
-    strict: bool = False
     frame_rows: int = DEFAULT_FRAME_ROWS
     frame_bytes: int = DEFAULT_FRAME_BYTES
     limits: Limits = DEFAULT_LIMITS
@@ -95,9 +94,6 @@ class PatchOrder:
     """Follows rows: which may come next, and which headers open a new patch. A patch has one
     ``id``, and it has ``id`` and ``prev`` before its operations. Inside a transaction no patch
     begins.
-
-    :ivar state: after the rows so far.
-    :ivar has_operations: whether the patch has rows besides headers, so far.
     """
 
     def __init__(self) -> None:
@@ -116,8 +112,7 @@ class PatchOrder:
         return self.state is PatchState.PUNCTUATED_TRANSACTION
 
     def take(self, row: AnyOperation) -> bool:
-        """Take a row; return whether it is a header that opens a new patch, so that the one before
-        it ends."""
+        """Take a row; return whether it is a header that opens a new patch."""
         kind = row[0]
         opens = False
         if kind is OperationKind.HEADER:
@@ -141,13 +136,12 @@ class PatchOrder:
         return opens
 
     def take_statement(self) -> None:
-        """Take an addition or deletion, which is allowed everywhere: in a third of the time."""
+        """Take an addition or deletion, in a third of the time."""
         self.state = NEXT[self.state][PatchRow.STATEMENT_ADD]
         self.has_operations = True
 
     def add(self, row: AnyOperation, rows: list[AnyOperation]) -> bool:
-        """Take a row, and add it to others, after END if it opens a new patch; return whether it
-        does."""
+        """Take a row and append it, after END if it opens a new patch; return whether it does."""
         opens = self.take(row)
         if opens:
             rows.append(END)
@@ -158,15 +152,13 @@ class PatchOrder:
 class RowReader:
     """What readers of rows have in common. They have ``batches``, an iterator of lists of rows:
     END comes where the source has a mark, and where the headers of the next patch begin.
-
-    :ivar order: of the rows that were read.
-    :ivar pending: bytes of a last row that is not complete, in a source that grows.
-    :ivar complete_bytes: bytes up to the end of the last complete transaction or patch.
     """
 
     def __init__(self, settings: ReadSettings) -> None:
         self.order = PatchOrder()
+        #: Bytes of an incomplete last row in a source that grows.
         self.pending = 0
+        #: Bytes up to the end of the last complete transaction or patch.
         self.complete_bytes = 0
         self._factory = settings.factory
         self._generalized = settings.generalized
@@ -203,22 +195,17 @@ class PatchWriter(ABC):
         self._limits = settings.limits
         self._parser = LineParser(Dialect.RDF_1_2, False, False, settings.limits, quads=True)
 
-    @property
-    @abstractmethod
-    def inside_patch(self) -> bool:
-        """Whether there were rows after the last END."""
-
     @abstractmethod
     def write(self, rows: Iterable[AnyOperation]) -> Iterator[bytes]:
-        """Write rows, in chunks of limited size. After END, in Jelly-Patch streams of type FRAME
-        and PUNCTUATED and in text, all bytes of the patch are there."""
+        """Write rows, in chunks of limited size. After END all bytes of the patch are there, except
+        in a stream of type FLAT."""
 
     @abstractmethod
     def finish(self) -> bytes:
         """End the stream; return the remaining bytes."""
 
     def add(self, rows: Iterable[AnyOperation]) -> bytes:
-        """Write rows as :meth:`write` does, in one chunk."""
+        """Write rows in one chunk."""
         return b"".join(self.write(rows))
 
     def add_transaction(
@@ -238,22 +225,15 @@ class RowWriter(PatchWriter):
     """What writers of RDF Patch have in common: a mark comes between patches, and after the last
     one only where nothing else shows that it exists. A header ``id`` or ``prev`` among the
     operations of a patch opens another one.
-
-    :cvar mark: what ends a patch.
     """
 
     mark: bytes
 
     def __init__(self, settings: WriteSettings, *, continues: bool = False) -> None:
         super().__init__(settings)
-        self._strict = settings.strict
         self._order = PatchOrder()
         #: Whether the mark is to come before the next row.
         self._ended = continues
-
-    @property
-    def inside_patch(self) -> bool:
-        return self._order.inside_patch
 
     @abstractmethod
     def row(self, row: AnyOperation) -> bytes:
@@ -267,7 +247,7 @@ class RowWriter(PatchWriter):
             written = self.row(row)
             state, has_operations = self._order.state, self._order.has_operations
             if self._order.take(row):
-                if self._strict or not has_operations:
+                if not has_operations:
                     raise OrderError(
                         f"a header {row[1][0]} among the operations of a patch: in RDF Patch it "
                         "would open another patch"
@@ -288,6 +268,6 @@ class RowWriter(PatchWriter):
         yield b"".join(pending)
 
     def finish(self) -> bytes:
-        if self.inside_patch:
+        if self._order.inside_patch:
             raise OrderError("the last patch is not ended")
         return b""

@@ -94,6 +94,7 @@ _ONLY_IRI: Final = re.compile(rf"(?!<_:){_IRI}")
 
 #: Messages of errors.
 _NO_ROW: Final = "no row of a patch starts here"
+_NO_END: Final = "the row does not end here with a '.'"
 _CUT_CHARACTER: Final = "(unexpected end of data)"
 
 _XSD: Final = "http://www.w3.org/2001/XMLSchema#"
@@ -111,23 +112,10 @@ _CACHE_ENTRIES: Final = 1 << 16
 _CACHED_CHARACTERS: Final = 1 << 10
 _PLAIN_KEY: Final = re.compile(r"[A-Za-z][A-Za-z0-9_\-]*+")
 
-#: What the parts of terms are called in errors, and which of them a literal may lack.
-_PARTS: Final = {
-    Kind.IRI: ("an IRI",),
-    Kind.BLANK_NODE: ("a blank node label",),
-    Kind.LITERAL: ("a lexical form", "a language tag", "a datatype"),
-}
-_OPTIONAL: Final = ("a language tag", "a datatype")
-
 
 class PatchTextReader(RowReader, LineReader):
     """Reads the rows of one text. The limit ``nesting`` bounds quoted triples, ``frame_bytes`` the
-    length of a line.
-
-    >>> reader = PatchTextReader(ReadSettings())
-    >>> [[row.kind.name for row in rows] for rows in reader.batches("TX . D <urn:s> <urn:p> 1 .")]
-    [['BEGIN', 'DELETE']]
-    """
+    length of a line."""
 
     def __init__(self, settings: ReadSettings) -> None:
         LineReader.__init__(self, settings.limits)
@@ -147,11 +135,8 @@ class PatchTextReader(RowReader, LineReader):
         return TruncatedError(f"line {self.line_ends + 1}: the text {message}")
 
     def batches(self, text: Text, *, growing: bool = False) -> Iterator[list[Operation]]:
-        """Read rows, those of each chunk together.
-
-        :param text: UTF-8, whole or in chunks.
-        :param growing: whether a last line without a line end is not complete, and is left out.
-        """
+        """Read rows, those of each chunk together. If the text is ``growing``, a last line without
+        a line end is left out."""
         size = 0
         for data in self.chunks(text, growing=growing):
             rows: list[Operation] = []
@@ -241,11 +226,12 @@ class PatchTextReader(RowReader, LineReader):
             # rdflib leaves the dot of a header out.
             is_open = _REST_OF_LINE.match(self._text, self._pos) is not None
             if kind is not OperationKind.HEADER or not is_open:
-                self._end_row()
+                if not self._at("."):
+                    self._reject(_NO_END)
+                self._pos += 1
             self._add(rows, Operation(kind, value), start)
 
     def _add(self, rows: list[Operation], row: Operation, start: int) -> None:
-        """Add a row, if it is allowed here."""
         # A mark after a transaction comes with the next patch.
         after_transaction = self.order.state is PatchState.PUNCTUATED
         try:
@@ -264,11 +250,11 @@ class PatchTextReader(RowReader, LineReader):
         return self._make(terms)
 
     def _graph(self) -> Any:
-        """The graph's name, None where there is none or one of the default graph."""
+        """The graph's name; None for the default graph."""
         if self._at("."):
             return None
         if _REST_OF_LINE.match(self._text, self._pos):
-            self._end_row()
+            self._reject(_NO_END)
         named = _ONLY_IRI.match(self._text, self._pos)
         if named is not None and named[1] in _DEFAULT_GRAPHS:
             self._pos = named.end()
@@ -305,11 +291,6 @@ class PatchTextReader(RowReader, LineReader):
             return self._unescape(quoted)
         found = self._take(_SINGLE_QUOTED) or self._take(bare)
         return None if found is None else found[1]
-
-    def _end_row(self) -> None:
-        if not self._at("."):
-            self._reject("the row does not end here with a '.'")
-        self._pos += 1
 
     # Terms. ``pos`` is the term's position, for an error.
 
@@ -354,12 +335,10 @@ class PatchTextReader(RowReader, LineReader):
         return self._factory.quoted_triple(*terms)
 
     def _check(self, position: int, kind: Kind, pos: int) -> None:
-        """Reject a kind of term that is not allowed in its position."""
         if positions.undeclared(position, kind, self._generalized, rdf_star=True) is not None:
             self._reject(f"{kind.name} as {positions.POSITIONS[position]}", pos)
 
     def _node(self, text: str, pos: int) -> Any:
-        """An IRI or a blank node, by its text."""
         term = self._nodes.get(text)
         if term is None:
             raw = text[1:-1] if text.startswith("<") else text
@@ -399,24 +378,15 @@ class PatchTextReader(RowReader, LineReader):
         return found
 
     def _unescape(self, found: re.Match[str]) -> str:
-        """The string of a match."""
         return self.unescape(found[1], self._text, found.start())
 
     def _reject(self, message: str, pos: int | None = None) -> NoReturn:
-        """Reject the text because of what is at the current position, or at ``pos``."""
         self.fail(message, self._text, self._pos if pos is None else pos)
 
 
 class PatchTextWriter(RowWriter):
-    """Writes the rows of one text.
-
-    The limit ``nesting`` bounds quoted triples, as in reading, and ``frame_expansion`` the long
-    terms that a patch repeats.
-
-    >>> from jelly_plugins.patch import BEGIN
-    >>> b"".join(PatchTextWriter().write([BEGIN]))
-    b'TX .\\n'
-    """
+    """Writes the rows of one text. The limit ``nesting`` bounds quoted triples, and
+    ``frame_expansion`` the long terms that a patch repeats."""
 
     mark = b"Z .\n"
 
@@ -428,7 +398,6 @@ class PatchTextWriter(RowWriter):
         self._repeated = 0
 
     def row(self, row: AnyOperation) -> bytes:
-        """A row's line."""
         kind, value = row
         parts: list[str] = []
         if kind in STATEMENTS:
@@ -488,30 +457,29 @@ class PatchTextWriter(RowWriter):
 
     def _make(self, term: Any, depth: int) -> str:
         kind, *parts = self._describe(term)
-        for part, what in zip(parts, _PARTS.get(kind, ()), strict=False):
-            if part is not None or what not in _OPTIONAL:
-                _check_string(part, what)
-        if kind == Kind.IRI:
-            if parts[0].startswith("_:"):
-                raise TermError(f"RDF Patch text has <{parts[0]}> for a blank node")
-            return term_text(Iri(parts[0]))
-        if kind == Kind.BLANK_NODE:
-            return term_text(Iri(f"_:{parts[0]}"))
-        if kind == Kind.LITERAL:
-            lex, langtag, datatype = parts
-            if langtag is None and datatype is not None:
-                # Readers accept a literal of rdf:langString without a tag, which N-Triples lacks.
-                return f"{term_text(Literal(lex))}^^{term_text(Iri(datatype))}"
-            return term_text(Literal(lex, langtag))
+        if kind == Kind.DEFAULT_GRAPH:
+            return ""
         if kind == Kind.TRIPLE:
             if depth >= self._limits.nesting:
                 raise over(self._limits, "nesting", depth + 1, "the depth of quoted triples")
             inner = " ".join(self._make(part, depth + 1) for part in parts)
             return f"{self._opening}{inner}{self._closing}"
-        return ""
+        text, *others = parts
+        for part in (text, *(each for each in others if each is not None)):
+            _check_string(part, "a part of a term")
+        if kind == Kind.IRI:
+            if text.startswith("_:"):
+                raise TermError(f"RDF Patch text has <{text}> for a blank node")
+            return term_text(Iri(text))
+        if kind == Kind.BLANK_NODE:
+            return term_text(Iri(f"_:{text}"))
+        langtag, datatype = others
+        if langtag is None and datatype is not None:
+            # Readers accept a literal of rdf:langString without a tag, which N-Triples lacks.
+            return f"{term_text(Literal(text))}^^{term_text(Iri(datatype))}"
+        return term_text(Literal(text, langtag))
 
 
 def _check_string(value: Any, what: str) -> None:
-    """Reject a part of a row that is not a string."""
     if not isinstance(value, str):
         raise TermError(f"{what} is not a string: {value!r}")

@@ -58,12 +58,7 @@ _ROW: Final = Message(
 
 
 class PatchRowReader(RowReader, TermReader):
-    """Reads the rows of one source.
-
-    >>> reader = PatchRowReader(ReadSettings())
-    >>> [[row.kind.name for row in rows] for rows in reader.batches([bytes.fromhex("650000")])]
-    [['BEGIN']]
-    """
+    """Reads the rows of one source."""
 
     def __init__(self, settings: ReadSettings) -> None:
         TermReader.__init__(self, settings.factory, JenaFormat.THRIFT, limits=settings.limits)
@@ -81,10 +76,8 @@ class PatchRowReader(RowReader, TermReader):
     def batches(
         self, chunks: Iterable[bytes], *, growing: bool = False
     ) -> Iterator[list[Operation]]:
-        """Read rows, those of each chunk together.
-
-        :param growing: whether a last row that is not complete is left out.
-        """
+        """Read rows, those of each chunk together. If the source is ``growing``, an incomplete last
+        row is left out."""
         self._growing = growing
         for rows in batches(chunks, self._decode, self.end):
             yield rows
@@ -138,7 +131,6 @@ class PatchRowReader(RowReader, TermReader):
             self.order.add(row, batch)
 
     def _value(self, kind: OperationKind, values: list[Any]) -> Any:
-        """The value of a row, of those of its members."""
         if kind is OperationKind.HEADER:
             return Header(*values)
         if kind in STATEMENTS:
@@ -155,7 +147,7 @@ class PatchRowReader(RowReader, TermReader):
         return Namespace(values[1], iri, graph)
 
     def _graph(self, graph: Any, what: str) -> Any:
-        """The graph of a row, of quads the default graph if it has none; None in triples."""
+        """The graph of a row: of quads the default graph if it has none; None in triples."""
         if graph is None or graph is self.factory.default_graph:
             return self.factory.default_graph if self._quads else None
         if not self._quads:
@@ -164,11 +156,7 @@ class PatchRowReader(RowReader, TermReader):
 
 
 class PatchRowWriter(RowWriter):
-    """Writes the rows of one source.
-
-    >>> b"".join(PatchRowWriter().write([BEGIN, COMMIT])).hex()
-    '650000650200'
-    """
+    """Writes the rows of one source."""
 
     mark = bytes.fromhex("650600")
 
@@ -177,7 +165,6 @@ class PatchRowWriter(RowWriter):
         self._rows = JenaWriter(JenaFormat.THRIFT, settings.describe, limits=settings.limits)
 
     def row(self, row: AnyOperation) -> bytes:
-        """A row's bytes."""
         kind, value = row
         rows = self._rows
         graph: Any = DEFAULT_GRAPH

@@ -17,12 +17,12 @@ from typing import Any, Final
 from ..codec import DEFAULT_LIMITS, Limits, Term, describe
 from ..codec.patch.operations import BEGIN, COMMIT, AnyOperation, header
 from ..codec.text.ntriples import term_text
-from ..errors import ChainError, OptionsError, SourceError
+from ..errors import ChainError, JellyError, OptionsError, SourceError
 from .logs import Chain, committed, effective, reverse_of, subject_of
 from .model import ID, PREV, Patch
 from .reader import read_patches
 from .recording import LogWriter, RecordSettings
-from .replay.settings import as_term
+from .replay.transactions import as_term
 
 #: Keys of headers: the id of the patch that a patch undoes, or repeats after it was undone.
 UNDOES: Final = "undoes"
@@ -108,10 +108,7 @@ def _append(
     sync: bool,
     limits: Limits,
 ) -> list[Patch]:
-    """Undo or redo.
-
-    :param step: -1 or 1.
-    """
+    """Undo (``step`` -1) or redo (1)."""
     if count is not None and to is not None:
         raise OptionsError("count and to exclude each other")
     if count is not None and count < 1:
@@ -141,18 +138,16 @@ def _append(
                 writer.append(operations, [header(key, about)])
                 headers = [(ID, writer.place.head), (PREV, before), (key, about)]
                 made.append(Patch([BEGIN, *operations, COMMIT], headers))
-        except BaseException:
+        except BaseException as error:
             writer.cut(start)
+            if isinstance(error, JellyError):
+                error.locate(source=name)
             raise
     return made
 
 
 class _History:
-    """The patches of a log as an editor has its history.
-
-    :param sought: id of a patch in the syntax of N-Triples, None for none.
-    :ivar ids: ids of all patches, by their numbers from 0.
-    """
+    """The patches of a log as an editor has its history."""
 
     def __init__(self, sought: str | None) -> None:
         self.ids: list[Any] = []
@@ -166,7 +161,6 @@ class _History:
         self._depth = 0
 
     def add(self, patch: Patch) -> None:
-        """Take the next patch."""
         self._chain.follow(patch, changes=True)
         line, number = self._line, len(self.ids)
         id_: Any = patch.id
@@ -193,11 +187,7 @@ class _History:
             self._found = line[: self._depth]
 
     def steps(self, step: int, count: int) -> list[int]:
-        """The numbers of the patches to undo or to redo, in order.
-
-        :param step: -1 to undo, 1 to redo.
-        :param count: how many, if no patch is sought.
-        """
+        """The numbers of the patches to undo (``step`` -1) or redo (1), in order."""
         line, depth, sought = self._line, self._depth, self._sought
         doing, other = ("undo", "redo") if step < 0 else ("redo", "undo")
         goal = depth + step * count
@@ -227,12 +217,8 @@ class _History:
 def _effects(
     log: str | os.PathLike[str], numbers: Sequence[int], limits: Limits
 ) -> dict[int, list[AnyOperation]]:
-    """What patches of a log have changed, as far as the log shows it.
-
-    Memory holds these patches and not the others, so the log is read twice.
-
-    :param numbers: of the patches, from 0.
-    """
+    """What patches of a log have changed, as far as the log shows it. Memory holds these patches
+    and not the others, so the log is read twice."""
 
     def patches() -> Iterator[tuple[int, list[AnyOperation]]]:
         for number, (_, changes) in enumerate(islice(_patches(log, limits), end)):

@@ -51,8 +51,6 @@ class WriteOptions(TypedDict, total=False):
     :ivar describe: takes the terms apart, see ``codec.Describe``; those of ``jelly_plugins`` by
         default.
     :ivar notation: of quoted triples in text.
-    :ivar strict: whether text rejects a patch with ``id`` and ``prev`` among its operations; it is
-        written as several otherwise, split at these headers.
     :ivar frame_rows: rows of a frame of Jelly-Patch, at most.
     :ivar frame_bytes: bytes of a frame after which it ends.
     :ivar limits: limits on the output.
@@ -60,7 +58,6 @@ class WriteOptions(TypedDict, total=False):
 
     describe: Describe
     notation: Notation | str
-    strict: bool
     frame_rows: int
     frame_bytes: int
     limits: Limits
@@ -85,11 +82,6 @@ class JellyWriter(PatchWriter):
             limits=settings.limits,
         )
 
-    @property
-    def inside_patch(self) -> bool:
-        inside: bool = self._encoder.inside_patch
-        return inside
-
     def write(self, rows: Iterable[AnyOperation]) -> Iterator[bytes]:
         yield from map(delimit, self._encoder.add(map(self._fitting, rows)))
 
@@ -107,7 +99,6 @@ class JellyWriter(PatchWriter):
         return b"".join(map(delimit, self._encoder.finish()))
 
     def _fitting(self, row: AnyOperation) -> AnyOperation:
-        """A row that fits the type of statements."""
         kind, value = row
         quads = self._takes_quads
         if kind in STATEMENTS:
@@ -136,15 +127,8 @@ def patch_writer(
     continues: bool = False,
     **settings: Unpack[WriteOptions],
 ) -> PatchWriter:
-    """Make the writer of a format, for callers that write the bytes themselves.
-
-    :param options: of a Jelly-Patch stream; text has none.
-    :param continues: whether the bytes continue others of the same format and options, whose last
-        patch is complete.
-
-    >>> patch_writer(PatchFormat.RDF_PATCH).add([Operation(OperationKind.BEGIN)])
-    b'TX .\\n'
-    """
+    """Make the writer of a format, for callers that write the bytes themselves. If these continue
+    others, the last patch of those must be complete."""
     known = WriteSettings(**settings)
     written = format_named(format)
     if written is PatchFormat.JELLY_PATCH:
@@ -157,14 +141,8 @@ def infer_options(
     rows: Iterable[AnyOperation], describe: Describe = describe, *, more: bool = False
 ) -> PatchOptions:
     """Options for rows that are known: triples only if there are statements or namespaces and none
-    has a graph; quoted triples and generalized statements if there are such.
-
-    :param more: whether there may be more rows. The options are then quads, which triples can be
-        written as in no more bytes, and quoted triples.
-
-    >>> infer_options([]).statement_type.name
-    'QUADS'
-    """
+    has a graph; quoted triples and generalized statements if there are such. If there may be
+    ``more`` rows: quads, as which triples take no more bytes, and quoted triples."""
     triples: bool | None = False if more else None
     needs = {"rdf_star"} if more else set()
     # Generic terms of these types, in these positions, need nothing.
@@ -191,13 +169,12 @@ def infer_options(
 def inferred(
     rows: Iterator[AnyOperation], describe: Describe = describe
 ) -> tuple[PatchOptions, Iterator[AnyOperation]]:
-    """Options for rows by the first ones, see :func:`infer_options`; and all the rows."""
+    """Options for rows by the first ones, and all the rows."""
     first = list(islice(rows, LOOK_AHEAD))
     return infer_options(first, describe, more=len(first) == LOOK_AHEAD), chain(first, rows)
 
 
 def _needs(position: int, term: Any, describe: Describe, depth: int = 0) -> set[str]:
-    """The options that a term needs."""
     if term is DEFAULT_GRAPH:
         return set() if position == positions.GRAPH else {"generalized_statements"}
     kind, *parts = describe(term)
@@ -282,7 +259,6 @@ def write_patches(
 
 
 def rows_of(patches: Iterable[Patch]) -> Iterator[AnyOperation]:
-    """The rows of patches, with END after each."""
     for patch in patches:
         yield from patch.rows()
         yield END

@@ -12,7 +12,7 @@ from ..backends import get_backend
 from ..errors import TermError
 from ..io.sinks import Destination, check_jelly_name
 from ..io.sources import Source
-from ..patch.replay.settings import lock_of
+from ..patch.replay.transactions import lock_of
 from .memory import overridden
 from .namespaces import DeclaredNamespaces
 

@@ -26,7 +26,8 @@ from jelly_plugins.codec.patch.operations import END, add
 from jelly_plugins.codec.text.forms import FORMS, is_canonical
 from jelly_plugins.codec.text.ntriples import term_text
 from jelly_plugins.oxigraph.canonical import SURE_TERMS, canonical, canonicals
-from jelly_plugins.oxigraph.rows import RowFactory, canonical_quads, plain_text
+from jelly_plugins.oxigraph.patches.record import stage
+from jelly_plugins.oxigraph.rows import RowFactory, canonical_quads
 
 from ..ntriples import WholeTexts
 
@@ -272,7 +273,7 @@ def test_a_usual_line_is_one_quad_that_a_store_keeps() -> None:
         except SyntaxError:
             continue
         for quad in quads:
-            kept, text, _ = plain_text([quad])
+            kept, text, _ = stage([quad])
             if text is None:
                 continue
             usual += 1
@@ -293,7 +294,7 @@ def test_no_text_is_given_of_a_term_that_looks_like_two(at: int) -> None:
             if at < width:
                 line = " ".join([*terms[:at], term, *terms[at + 1 : width]])
                 [quad] = ox.parse(f"{line} .\n", ox.RdfFormat.N_QUADS, lenient=True)
-                assert plain_text([quad])[1] is None
+                assert stage([quad])[1] is None
 
 
 @PLAIN
@@ -317,7 +318,7 @@ def test_quads_get_the_form_that_the_store_gives_them(seed: int) -> None:
         for graph in graphs
     ]
     rng.shuffle(quads)
-    kept, text, changed = plain_text(quads)
+    kept, text, changed = stage(quads)
     assert text is not None
     assert {quad: changed.get(quad, quad) for quad in quads} == dict(
         zip(quads, canonical_quads(quads), strict=True)
@@ -337,7 +338,7 @@ def test_what_is_not_plain_gets_that_form_too() -> None:
     odd, known = (
         ox.Quad(integer, integer, ox.Literal(lex, datatype=integer)) for lex in ("01", "1")
     )
-    quads, text, changed = plain_text([odd, escaped])
+    quads, text, changed = stage([odd, escaped])
     assert (quads, text, changed) == ([known, escaped], None, {odd: known})
 
 
@@ -352,7 +353,7 @@ def test_long_literals(graph: Any) -> None:
     terms = [*literals, ox.NamedNode("urn:o"), ox.BlankNode("o")]
     subjects = [ox.BlankNode("s"), *(ox.NamedNode(f"urn:s{number}") for number in range(20))]
     quads = [ox.Quad(s, ox.NamedNode("urn:p"), o, graph) for s in subjects for o in terms]
-    kept, text, changed = plain_text(quads)
+    kept, text, changed = stage(quads)
     assert text is not None
     assert (kept, changed) == (quads, {})
     assert text == ox.serialize(quads, format=ox.RdfFormat.N_QUADS)
@@ -363,6 +364,6 @@ def test_long_literals_that_were_never_checked(tag: str) -> None:
     long = "x" * 1000
     text = "".join(f'<urn:s> <urn:p> "{long}{n}"@{tag} .\n' for n in range(150))
     quads = list(ox.parse(text.encode(), ox.RdfFormat.N_QUADS, lenient=True))
-    _, found, _ = plain_text(quads)
+    _, found, _ = stage(quads)
     expected = ox.serialize(quads, format=ox.RdfFormat.N_QUADS)
     assert found is None or found == expected

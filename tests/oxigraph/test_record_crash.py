@@ -17,7 +17,7 @@ import pytest
 from jelly_plugins import ChainError
 from jelly_plugins.oxigraph import load, positions, record, replay
 from jelly_plugins.oxigraph.patches import record as recorders
-from jelly_plugins.oxigraph.patches.bookkeeping import recording_of
+from jelly_plugins.oxigraph.patches.store import recording_of
 from jelly_plugins.patch.recording import LogWriter
 
 from ..shared_data import ROOT

@@ -15,7 +15,7 @@ import pytest
 
 from jelly_plugins import JellyError, OptionsError
 from jelly_plugins.oxigraph import count_quads, namespaces, positions, replay
-from jelly_plugins.oxigraph.patches import transaction as transaction_module
+from jelly_plugins.oxigraph.patches import store as transaction_module
 from jelly_plugins.patch import Patch
 
 from .support import (

@@ -18,8 +18,8 @@ from jelly_plugins import JellyError
 from jelly_plugins.codec import BlankNode, Iri, Literal, Quad
 from jelly_plugins.codec.patch.operations import BEGIN, COMMIT, add
 from jelly_plugins.oxigraph import replay, rows
-from jelly_plugins.oxigraph.patches import transaction
-from jelly_plugins.oxigraph.patches.transaction import Update, apply
+from jelly_plugins.oxigraph.patches import store as transactions
+from jelly_plugins.oxigraph.patches.store import Update, apply
 from jelly_plugins.oxigraph.rows import RowFactory, describe_text, quads_of, row_of
 from jelly_plugins.patch import Patch
 
@@ -85,9 +85,9 @@ def test_a_function_that_fails(store: ox.Store, at: int, error: BaseException) -
     assert set(store) == set(SHAPES[10:])
 
 
-def with_terms_of(deletes: Any, adds: Any, change: Any) -> transaction.Update:
+def with_terms_of(deletes: Any, adds: Any, change: Any) -> transactions.Update:
     """An update whose terms come from another function."""
-    update = transaction.Update()
+    update = transactions.Update()
     update.change(deletes, adds)
     terms: Any = SimpleNamespace(__getitem__=change(update._terms.__getitem__))
     update._terms = terms
@@ -224,7 +224,7 @@ def test_long_terms_are_not_part_of_the_text() -> None:
 
 
 def test_what_is_handed_over_in_one_operation_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(transaction, "_OPERATION_CHARACTERS", 50_000)
+    monkeypatch.setattr(transactions, "_OPERATION_CHARACTERS", 50_000)
     factory = RowFactory()
     value = factory.literal("x" * 10_000, None, None)
     rows = [factory.quad((factory.iri(f"urn:{at}"), "<urn:p>", value, "")) for at in range(20)]

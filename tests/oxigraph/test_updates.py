@@ -120,15 +120,6 @@ def compare(store: ox.Store, folder: Path, updates: list[str]) -> None:
     assert data(copy) == data(store)
 
 
-def test_a_graph_that_is_missing_is_not_moved(store: ox.Store, tmp_path: Path) -> None:
-    store.update(PREFIX + BEFORE)
-    before = data(store)
-    with record(store, tmp_path / "log.jellyp") as recorder:
-        with pytest.raises(RuntimeError, match="does not exist"):
-            recorder.update(PREFIX + "MOVE :none TO DEFAULT")
-        assert data(store) == before
-
-
 @pytest.mark.parametrize("update", UPDATES)
 def test_the_effect_is_that_of_the_update(store: ox.Store, tmp_path: Path, update: str) -> None:
     compare(store, tmp_path, [update])

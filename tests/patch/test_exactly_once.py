@@ -1,6 +1,6 @@
 """What names a patch and a log, and where a replay goes on: the same for every kind of store.
 
-The rules are in ``jelly_plugins.patch.replay.positions``.
+The rules are in ``jelly_plugins.patch.replay.replay``.
 """
 
 from __future__ import annotations
@@ -318,7 +318,7 @@ def test_replays_at_once_apply_a_log_once(store: Store) -> None:
         thread.start()
     for thread in threads:
         thread.join()
-    assert all(isinstance(error, ChainError) and "has changed it" in str(error) for error in errors)
+    assert all(isinstance(error, ChainError) and "was faster" in str(error) for error in errors)
     assert sum(applied) == 39
     assert store.objects() == ["urn:39"]
     assert store.replay(whole).patches == 0
@@ -328,9 +328,8 @@ def test_a_replay_that_another_one_has_overtaken(store: Store) -> None:
     def overtake(_: Any) -> None:
         store.replay(log(ONE, TWO, THREE))
 
-    with pytest.raises(ChainError, match="at patch <urn:3> in log <urn:1> now") as caught:
+    with pytest.raises(ChainError, match="the position in log <urn:1> has moved"):
         store.replay(log(ONE, TWO, THREE), commit_every=1, progress=overtake)
-    assert (caught.value.expected, caught.value.found) == ("<urn:1>", "<urn:3>")
     assert store.objects() == ["urn:2", "urn:3"]
 
 
@@ -345,14 +344,13 @@ def test_positions_can_be_given_to_another_graph() -> None:
     )
 
 
-@pytest.mark.parametrize("name", ["", "\ud800", "a\udfffb"])
-def test_a_name_that_is_none(store: Store, tmp_path: Path, name: str) -> None:
+def test_an_empty_name(store: Store, tmp_path: Path) -> None:
     with pytest.raises(OptionsError, match="name of a log"):
-        store.replay(log(ONE, TWO), name=name)
+        store.replay(log(ONE, TWO), name="")
     path = tmp_path / "log.jellyp"
     backend: Any = rdflib_backend if isinstance(store.store, Graph) else oxigraph_backend
     with pytest.raises(OptionsError, match="name of a log"):
-        backend.record(store.store, path, name=name)
+        backend.record(store.store, path, name="")
     assert not path.exists()
     assert (store.objects(), store.positions()) == ([], [])
 

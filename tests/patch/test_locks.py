@@ -8,7 +8,7 @@ from threading import Event, Thread
 
 import pytest
 
-from jelly_plugins.patch.replay.settings import lock_of
+from jelly_plugins.patch.replay.transactions import lock_of
 
 pytestmark = [
     pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork"),

@@ -221,9 +221,10 @@ def test_a_file_that_is_no_log(tmp_path: Path) -> None:
     assert len(path.read_bytes()) == 10 * len(b"\x00\x01 something else \xff")
 
 
-@pytest.mark.parametrize("other", [b"hi", b"7!"])
-def test_two_bytes_that_begin_no_frame_are_kept(other: bytes, tmp_path: Path) -> None:
-    path = tmp_path / "notes"
+@pytest.mark.parametrize("ending", ["", ".jellyp", ".rdfp"])
+@pytest.mark.parametrize("other", [b"hi", b"7!", b"\xdd\x70\xef" * 30, b"A note", b"# A note\n<"])
+def test_what_begins_no_log_is_kept(other: bytes, ending: str, tmp_path: Path) -> None:
+    path = tmp_path / f"notes{ending}"
     path.write_bytes(other)
     with pytest.raises(JellyError):
         writer(path)
@@ -307,7 +308,8 @@ def test_a_log_that_is_gone_is_noticed(path: Path, change: Any) -> None:
     for _ in range(2):
         with pytest.raises(SourceError, match="the log is"):
             log.append(rows(2))
-    log.close()
+    with pytest.raises(SourceError, match="the log is"):
+        log.close()
     assert log.patches == 100
 
     path.unlink(missing_ok=True)
@@ -316,7 +318,8 @@ def test_a_log_that_is_gone_is_noticed(path: Path, change: Any) -> None:
     change(path)
     with pytest.raises(SourceError, match="the log is"):
         log.append(rows(2))
-    log.close()
+    with pytest.raises(SourceError, match="the log is"):
+        log.close()
 
 
 def test_a_log_is_found_after_a_change_of_folder(

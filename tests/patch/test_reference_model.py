@@ -25,7 +25,7 @@ from rdflib.graph import DATASET_DEFAULT_GRAPH_ID
 
 from jelly_plugins import ChainError, JellyError
 from jelly_plugins.oxigraph import BOOKKEEPING, namespaces, replay
-from jelly_plugins.patch.replay.settings import ReplaySettings
+from jelly_plugins.patch.replay.transactions import ReplaySettings
 from jelly_plugins.rdflib import replay as replay_graph
 
 from ..cli.command import command

@@ -21,9 +21,8 @@ from jelly_plugins.codec.patch.operations import (
     add,
     header,
 )
-from jelly_plugins.patch.replay.positions import Entry, Position, Selection
-from jelly_plugins.patch.replay.settings import ReplaySettings
-from jelly_plugins.patch.replay.transactions import NetChanges
+from jelly_plugins.patch.replay.replay import Entry, Position, Selection
+from jelly_plugins.patch.replay.transactions import NetChanges, ReplaySettings
 
 
 class ListedTarget:

@@ -19,7 +19,7 @@ from jelly_plugins import ConflictError, JellyError, TermError
 from jelly_plugins import codec as generic
 from jelly_plugins import patch as patches
 from jelly_plugins.oxigraph import BOOKKEEPING
-from jelly_plugins.patch.replay.positions import Position
+from jelly_plugins.patch.replay.replay import Position
 from jelly_plugins.rdflib import positions, record, replay, set_position
 from jelly_plugins.rdflib.oxigraph_store import inner_store
 
@@ -78,25 +78,6 @@ def quads(dataset: Any) -> set[Any]:
     return found
 
 
-def test_triples(graph: Graph) -> None:
-    log = patch(
-        1,
-        "A <urn:s> <urn:p> _:b .",
-        'A _:b <urn:p> "x"@en .',
-        "A <urn:s> <urn:p> <urn:o> .",
-        "D <urn:s> <urn:p> <urn:o> .",
-        "D <urn:s> <urn:p> <urn:none> .",
-    )
-    done = replay(graph, log)
-    assert (done.patches, done.transactions, done.operations) == (1, 1, 5)
-    assert triples(graph) == {(S, P, BNode("b")), (BNode("b"), P, Literal("x", lang="en"))}
-    assert replay(graph, log).patches == 0
-    assert replay(graph, log + patch(2, "D <urn:s> <urn:p> _:b .")).patches == 1
-    assert triples(graph) == {(BNode("b"), P, Literal("x", lang="en"))}
-    [position] = positions(graph)
-    assert (position.patch, position.complete) == ("<urn:p:2>", True)
-
-
 def test_quads(dataset: Any) -> None:
     log = patch(
         1,
@@ -123,26 +104,6 @@ def test_named_graphs_in_a_graph(name: str) -> None:
     with pytest.raises(TermError, match="named graph"):
         replay(graph, patch(2, "A <urn:s> <urn:p> 1 .", "A <urn:s> <urn:p> 2 <urn:h> ."))
     assert triples(graph) == {(S, P, O)}
-
-
-def test_aborted_transactions(graph: Graph) -> None:
-    log = patch(1, "A <urn:s> <urn:p> 1 .", "PA 'x' <urn:x> .").replace(b"TC", b"TA")
-    before = dict(graph.namespaces())
-    assert replay(graph, log).transactions == 0
-    assert triples(graph) == set()
-    assert dict(graph.namespaces()) == before
-
-
-def test_namespaces(graph: Graph) -> None:
-    rows = ["PA 'x' <urn:x> .", "PA 'y' <urn:y> .", "PA 'rdf' <urn:not-rdf> ."]
-    replay(graph, patch(1, *rows))
-    found = dict(graph.namespaces())
-    assert (found["x"], found["y"], found["rdf"]) == tuple(
-        map(URIRef, ("urn:x", "urn:y", "urn:not-rdf"))
-    )
-    replay(graph, patch(1, *rows) + patch(2, "PA 'x' <urn:other> ."))
-    assert dict(graph.namespaces())["x"] == URIRef("urn:other")
-    assert graph.namespace_manager.qname("urn:other/z") is not None
 
 
 def test_two_prefixes_of_one_iri(graph: Graph) -> None:

@@ -16,43 +16,46 @@ there is no patch, so that a patch can be undone by doing its opposite.
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from operator import attrgetter
 from threading import RLock
 from typing import Any, Final, NamedTuple, Self, TypeAlias, Unpack
 
-from pyoxigraph import Quad, Store
+from pyoxigraph import Quad, RdfFormat, Store, serialize
 
-from ...codec import PatchOptions
+from ...codec import PatchOptions, plain_lines
 from ...codec.patch.operations import add, delete
 from ...codec.text.ntriples import STAND_IN
 from ...errors import ChainError, TextError
 from ...patch.recording import DEFAULT, LogWriter, RecordOptions, RecordSettings
-from ...patch.replay.positions import Position
-from ...patch.replay.replay import Replayed, replay_log
-from ...patch.replay.settings import ReplaySettings, lock_of
+from ...patch.replay.replay import Position, replay_log
+from ...patch.replay.transactions import ReplaySettings, lock_of
 from ...reserved import BOOKKEEPING_IRI, reject_graph
-from ..rows import Row, RowFactory, check_terms, plain_text, row_of
+from ..rows import Row, RowFactory, canonical_quads, check_terms, row_of
 from ..terms import DEFAULT_GRAPH, GraphName, check_store, describe_directed
-from .bookkeeping import (
+from .replay import StoreTarget
+from .store import (
     BOOKKEEPING,
     Recording,
+    Update,
+    apply,
     check_recorded,
     move,
     moved_rows,
     position_in,
     recording_of,
 )
-from .replay import StoreTarget
-from .transaction import Update, apply
 
-#: Transactions, and operations in them, after which the position is written.
-_TRANSACTIONS: Final = 1_000
-_OPERATIONS: Final = 100_000
+#: Operations after which the position is written.
+_OPERATIONS: Final = 10_000
 #: How blank nodes begin in text whose labels may be the written form of others.
 _STAND_IN: Final = f"_:{STAND_IN}".encode()
 _GRAPH_NAME: Final = attrgetter("graph_name")
+_IN_BLOCK: Final = (
+    "this is inside a transaction of the recorder: change the store with the object that 'with "
+    "recorder.transaction() as changes' gives"
+)
 
 #: Whether each quad is there in the end, in the order of the last changes.
 Net: TypeAlias = dict[Quad, bool]
@@ -105,7 +108,7 @@ def record(
 
 def _catch_up(store: Store, writer: LogWriter, settings: RecordSettings) -> str | None:
     """Apply what a store lacks of a log, and mark the store; return the name of the log."""
-    done = Replayed()
+    position = None
     name = settings.name
     with lock_of(store):
         found = recording_of(store)
@@ -114,7 +117,7 @@ def _catch_up(store: Store, writer: LogWriter, settings: RecordSettings) -> str 
             name = name or (found and found.log) or None
             replaying = ReplaySettings(name=name, limits=settings.limits)
             target = StoreTarget(store, replaying, recording=found)
-            replay_log(target, writer.path, RowFactory(), replaying, done)
+            position = replay_log(target, writer.path, RowFactory(), replaying).position
         else:
             known = None if name is None else position_in(store, name)
             if known is not None:
@@ -122,9 +125,9 @@ def _catch_up(store: Store, writer: LogWriter, settings: RecordSettings) -> str 
                     f"the store is at patch {known.patch} of log {name}, and the log is empty",
                     expected=known.patch,
                 )
-        if done.position is not None:
-            name = done.position.log
-        move(store, found, done.position, Recording(name or "", writer.path))
+        if position is not None:
+            name = position.log
+        move(store, found, position, Recording(name or "", writer.path))
     return name
 
 
@@ -145,8 +148,8 @@ class Recorder:
         self.store: Final = store
         self._writer = writer
         self._name = name
-        #: Transactions, and operations in them, since the position was written.
-        self._transactions = self._operations = 0
+        #: Operations since the position was written.
+        self._operations = 0
         #: Held by the thread that has a transaction; and the store's.
         self._lock = RLock()
         self._in_block = False
@@ -190,7 +193,9 @@ class Recorder:
             object that the block has.
         """
         with self._lock:
-            self._check_free()
+            self._writer.check_open()
+            if self._in_block:
+                raise RuntimeError(_IN_BLOCK)
             changes = Changes(self.store)
             self._in_block = True
             try:
@@ -214,26 +219,18 @@ class Recorder:
 
     def extend(self, quads: Iterable[Quad]) -> None:
         """Add quads, all or none; errors are those of :meth:`add`."""
-        self._change(quads, True)
+        self._change(list(quads), True)
 
     def update(self, update: str, **settings: Any) -> None:
         """Run a SPARQL update, see :meth:`Changes.update`."""
         with self.transaction() as transaction:
             transaction.update(update, **settings)
 
-    def _change(self, quads: Iterable[Quad], there: bool) -> None:
-        """Add quads or delete them, in a transaction of their own."""
+    def _change(self, quads: list[Quad], there: bool) -> None:
         with self._lock:
-            self._check_free()
-            self._commit(requested(list(quads), there))
-
-    def _check_free(self) -> None:
-        self._writer.check_open()
-        if self._in_block:
-            raise RuntimeError(
-                "this is inside a transaction of the recorder: change the store with the object "
-                "that 'with recorder.transaction() as changes' gives"
-            )
+            if self._in_block:
+                raise RuntimeError(_IN_BLOCK)
+            self._commit(requested(quads, there))
 
     def _commit(self, net: Net) -> None:
         store, writer = self.store, self._writer
@@ -242,19 +239,16 @@ class Recorder:
             count = len(deletes.quads) + len(adds.quads)
             if not count:
                 return
-            if self._transactions >= _TRANSACTIONS or self._operations >= _OPERATIONS:
+            if self._operations >= _OPERATIONS:
                 apply(store, *self._position_rows())
-                self._transactions = self._operations = 0
-            before = writer.place
-            self._transactions += 1
+                self._operations = 0
             self._operations += count
+            before = writer.place
             try:
-                if self._append(deletes, adds) and before.patches:
-                    self._make(deletes, adds, (), ())
-                else:
-                    # The log has a name now; or the patch, if applied again, would lead to other
-                    # quads.
-                    self._make(deletes, adds, *self._position_rows())
+                is_exact = self._append(deletes, adds)
+                # The log has a name now; or the patch, if applied again, would lead to other quads.
+                moves = not is_exact or not before.patches
+                self._make(deletes, adds, moves)
                 if writer.sync:
                     store.flush()
             except BaseException:
@@ -273,7 +267,7 @@ class Recorder:
         old, new = deletes.text, adds.text
         if old is not None and new is not None:
             try:
-                self._writer.append_lines(old, new)
+                self._writer.append(lines=(old, new))
                 return _STAND_IN not in new and _STAND_IN not in old
             except TextError:
                 # What Oxigraph has beyond N-Quads goes term by term.
@@ -286,11 +280,10 @@ class Recorder:
         )
         return False
 
-    def _make(
-        self, deletes: Staged, adds: Staged, old: Collection[Row], new: Collection[Row]
-    ) -> None:
-        """Change the store, and the rows of the bookkeeping, wholly or not at all."""
-        if deletes.quads or old or new:
+    def _make(self, deletes: Staged, adds: Staged, moves: bool) -> None:
+        """Change the store and, if it moves, the position, wholly or not at all."""
+        if deletes.quads or moves:
+            old, new = self._position_rows() if moves else ((), ())
             apply(self.store, [*deletes.rows, *old], [*adds.rows, *new])
         else:
             # In half the time of an update.
@@ -305,11 +298,9 @@ class Recorder:
 
 
 class Staged(NamedTuple):
-    """Quads that are all deleted, or all added, in the form that the store gives them.
-
-    :ivar text: their lines of N-Quads, if these are well-formed.
-    :ivar changed: those that were requested in another form, by that form.
-    """
+    """Quads that are all deleted, or all added, in the form that the store gives them and graph by
+    graph; their lines of N-Quads, None if these are not well-formed; and those that were requested
+    in another form, by that form."""
 
     quads: list[Quad]
     text: bytes | None
@@ -324,18 +315,51 @@ class Staged(NamedTuple):
 
     @property
     def rows(self) -> list[Row]:
-        """The quads as rows."""
         return [row_of(quad) for quad in self.checked]
 
 
 _NOTHING: Final = Staged([], b"", {})
 
 
-def requested(quads: list[Quad], there: bool) -> Net:
-    """Changes that a caller requests.
+def stage(quads: list[Quad]) -> Staged:
+    """Bring quads into the form that the store gives them, with their text."""
+    if not quads:
+        return _NOTHING
+    text = serialize(quads, format=RdfFormat.N_QUADS) or b""
+    found = plain_lines(text)
+    if found is None or found[0] != len(quads):
+        return _stage_unusual(quads)
+    _, named, odd = found
+    if named:
+        graphs = list(map(_GRAPH_NAME, quads))
+        if named != len(quads) - graphs.count(DEFAULT_GRAPH):
+            return _stage_unusual(quads)
+        order = {graph: number for number, graph in enumerate(dict.fromkeys(graphs))}
+        grouped = sorted(quads, key=lambda quad: order[quad.graph_name])
+        if grouped != quads:
+            return stage(grouped)
+    if not odd:
+        return Staged(quads, text, {})
+    kept = [*quads]
+    changed = {}
+    for number, new in zip(odd, canonical_quads([quads[at] for at in odd]), strict=True):
+        if new != quads[number]:
+            changed[quads[number]] = kept[number] = new
+    if changed:
+        # The form that the store gives a well-formed literal is well-formed.
+        text = serialize(kept, format=RdfFormat.N_QUADS) or b""
+    return Staged(kept, text, changed)
 
-    :param there: whether the quads are added, and not deleted.
-    """
+
+def _stage_unusual(quads: list[Quad]) -> Staged:
+    """Stage quads whose text is not well-formed."""
+    known = canonical_quads(quads)
+    changed = {old: new for old, new in zip(quads, known, strict=True) if old != new}
+    return Staged(known, None, changed)
+
+
+def requested(quads: list[Quad], there: bool) -> Net:
+    """Changes that a caller requests: whether each quad is there in the end."""
     try:
         if BOOKKEEPING in map(_GRAPH_NAME, quads):
             reject_graph(BOOKKEEPING_IRI)
@@ -348,7 +372,9 @@ def requested(quads: list[Quad], there: bool) -> Net:
 def staged(store: Store, net: Net) -> tuple[Staged, Staged]:
     """The quads to delete from a store, and those to add: no others than those that are, and that
     are not, in it."""
-    deletes, adds = _by_kind(net)
+    adding = [quad for quad, there in net.items() if there]
+    deleting = [quad for quad, there in net.items() if not there] if len(adding) < len(net) else []
+    deletes, adds = stage(deleting), stage(adding)
     if deletes.changed or adds.changed:
         # Of operations on one quad in several forms, the last one counts.
         changed = {**deletes.changed, **adds.changed}
@@ -357,26 +383,13 @@ def staged(store: Store, net: Net) -> tuple[Staged, Staged]:
             now = changed.get(quad, quad)
             last.pop(now, None)
             last[now] = there
-        deletes, adds = _by_kind(last)
+        return staged(store, last)
     present = [quad for quad in deletes.quads if quad in store]
-    if len(present) < len(deletes.quads):
-        deletes = _stage(present)
     absent = [quad for quad in adds.quads if quad not in store]
-    if len(absent) < len(adds.quads):
-        adds = _stage(absent)
-    return deletes, adds
-
-
-def _by_kind(net: Net) -> tuple[Staged, Staged]:
-    """The quads to delete and to add, regardless of the store's contents."""
-    adds = [quad for quad, there in net.items() if there]
-    if len(adds) == len(net):
-        return _NOTHING, _stage(adds)
-    return _stage([quad for quad, there in net.items() if not there]), _stage(adds)
-
-
-def _stage(quads: list[Quad]) -> Staged:
-    return Staged._make(plain_text(quads)) if quads else _NOTHING
+    return (
+        deletes if len(present) == len(deletes.quads) else stage(present),
+        adds if len(absent) == len(adds.quads) else stage(absent),
+    )
 
 
 class Changes:
@@ -413,23 +426,17 @@ class Changes:
 
         Its effect is recorded quad by quad. It takes more than twice the time of the update alone,
         whose patterns are evaluated first; ``LOAD`` fetches once. Graphs are those that quads are
-        in: creating one has no effect, dropping one removes its quads, and dropping one that is
-        missing is not an error.
+        in: creating one has no effect, dropping one removes its quads, and dropping or
+        moving one that is missing is not an error.
 
         :param settings: those of ``pyoxigraph.Store.update``.
         :raises SyntaxError: the update is malformed.
         :raises RuntimeError: it fails.
+        :raises OSError: ``LOAD`` cannot fetch or read its source.
         """
         from .updates import UpdateEffect
 
         UpdateEffect(self._store, self, settings).take(update)
-
-    def has_graph(self, name: GraphName | None) -> bool:
-        """Whether the store has a graph, or something was added to it here; None is the default
-        graph."""
-        if name in (None, DEFAULT_GRAPH) or self._store.contains_named_graph(name):
-            return True
-        return any(there and quad.graph_name == name for quad, there in self._net.items())
 
     def _quads(self, graph: GraphName | None = None) -> list[Quad]:
         """The quads of a graph, or of all, with what was changed here so far."""
@@ -448,7 +455,6 @@ class Changes:
         self._net.update(changes)
 
     def _begin_update(self) -> Update:
-        """What has changed so far, as an update."""
         deletes, adds = staged(self._store, self._net)
         update = Update()
         update.change(deletes.rows, adds.rows)

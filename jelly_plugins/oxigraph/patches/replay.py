@@ -8,7 +8,7 @@ from itertools import chain
 from operator import itemgetter
 from typing import Any, Final, Unpack
 
-from pyoxigraph import Quad, Store
+from pyoxigraph import Store
 
 from ...codec import Limits
 from ...codec.common.limits import over
@@ -16,10 +16,15 @@ from ...codec.patch.operations import AnyOperation, OperationKind
 from ...codec.text.transcoding import LONG_TERM
 from ...io.sources import Source
 from ...patch import Patch
-from ...patch.replay.positions import Position
-from ...patch.replay.replay import Replayed, replay_log
-from ...patch.replay.settings import DEFAULT, ReplayOptions, ReplaySettings, lock_of, moved
-from ...patch.replay.transactions import NetChanges
+from ...patch.replay.replay import Position, Replayed, replay_log
+from ...patch.replay.transactions import (
+    DEFAULT,
+    NetChanges,
+    ReplayOptions,
+    ReplaySettings,
+    lock_of,
+    moved,
+)
 from ...reserved import BOOKKEEPING_TEXT, reject_graph
 from ..rows import (
     Parameterised,
@@ -32,8 +37,9 @@ from ..rows import (
     row_of,
 )
 from ..terms import DEFAULT_GRAPH, GraphName, check_graph, check_store
-from .bookkeeping import (
+from .store import (
     Recording,
+    Update,
     check_recorded,
     namespace_row,
     namespace_rows,
@@ -41,7 +47,6 @@ from .bookkeeping import (
     position_quad,
     positions,
 )
-from .transaction import Update
 
 _GRAPH: Final = itemgetter(3)
 
@@ -63,7 +68,7 @@ def replay(
     ``commit_every``. Aborted transactions (TA) have no effect. The position in the log is kept in
     the store and moves in the same transaction, so that running the same again continues after the
     last one. It is in a separate graph, as are the namespaces: see
-    :mod:`~jelly_plugins.oxigraph.patches.bookkeeping`.
+    :mod:`~jelly_plugins.oxigraph.patches.store`.
 
     For how the store changes terms, see :mod:`jelly_plugins.oxigraph`; labels of blank nodes
     are kept, as far as Oxigraph takes them. Operations on two forms that the store holds as one
@@ -75,7 +80,7 @@ def replay(
 
     :param log: path, URL, open binary file or bytes, Jelly-Patch or RDF Patch, compressed or not;
         or patches in generic terms.
-    :param settings: see :class:`~jelly_plugins.patch.replay.settings.ReplaySettings`.
+    :param settings: see :class:`~jelly_plugins.patch.replay.transactions.ReplaySettings`.
     :param graph: the graph to use instead of the default graph. The position belongs to this
         graph: the same log goes into another graph from its beginning.
     :param named_graphs: whether patches may have statements in other graphs.
@@ -100,22 +105,16 @@ def replay(
     check_store(store)
     check_graph(graph)
     settings = replace(settings, **options)
-    done = Replayed()
     target = StoreTarget(store, settings, graph=graph)
     if not settings.dry_run:
         check_recorded(store)
     factory = RowFactory(graph=graph, named_graphs=named_graphs)
-    replay_log(target, log, factory, settings, done)
-    return done
+    return replay_log(target, log, factory, settings)
 
 
 class StoreTarget:
-    """A store that logs are replayed into; see ``patch.replay.settings.Target``.
-
-    :param graph: the graph used instead of the default graph.
-    :param recording: the store's mark, if the log is the one that was recorded. The store may have
-        more of it already, so that deletions need not match.
-    """
+    """A store that logs are replayed into. With its ``recording`` mark, the log is the one that was
+    recorded, and deletions need not match, because the store may have more of it already."""
 
     text = staticmethod(str)
 
@@ -137,14 +136,11 @@ class StoreTarget:
         self._known: dict[str, Position] = {}
 
     def positions(self) -> list[Position]:
-        """The store's positions in this graph."""
         found = [each for each in positions(self._store) if each.graph == self.graph]
         self._known = {each.log: each for each in found}
         return found
 
     def apply(self, changes: NetChanges, position: Position | None) -> int:
-        """Change data, namespaces and position in one transaction, see
-        ``patch.replay.settings.Target``."""
         if changes.characters > self._settings.limits.frame_expansion:
             _check_repeated(changes, self._settings.limits)
         if BOOKKEEPING_TEXT in map(_GRAPH, changes.net):
@@ -155,7 +151,14 @@ class StoreTarget:
             old: set[Row] = set()
             new: set[Row] = set()
             if position is not None:
-                quad = self._left(position.log)
+                log = position.log
+                known = self._known.get(log)
+                quad = None if known is None else position_quad(known)
+                # A look at all that the store has of a log takes longer the more it had before:
+                # Oxigraph's memory keeps what was deleted for a while.
+                known_there = quad is not None and quad in self._store
+                if not known_there and position_in(self._store, log, self.graph) != known:
+                    raise moved(log)
                 old = set() if quad is None else {row_of(quad)}
                 new = {row_of(position_quad(position))}
             missed = 0
@@ -182,18 +185,6 @@ class StoreTarget:
             if position is not None:
                 self._known[position.log] = position
         return missed
-
-    def _left(self, log: str) -> Quad | None:
-        """The quad of the position that is left; None if there is none."""
-        known = self._known.get(log)
-        quad = None if known is None else position_quad(known)
-        # A look at all that the store has of a log takes longer the more it had before: Oxigraph's
-        # memory keeps what was deleted for a while.
-        if quad is None or quad not in self._store:
-            found = position_in(self._store, log, self.graph)
-            if found != known:
-                raise moved("store", log, known, found, by="another replay or recorder")
-        return quad
 
     def _has_blank_node(self, row: Row) -> bool:
         # The log does not have the name of the graph that its default graph is applied to.

@@ -31,7 +31,7 @@ from pyoxigraph import BlankNode, NamedNode, Quad, Store, Triple
 
 from ...reserved import BOOKKEEPING_TEXT, private
 from ..terms import DEFAULT_GRAPH
-from .transaction import Function
+from .store import Function
 
 if TYPE_CHECKING:
     from .record import Changes
@@ -72,18 +72,10 @@ class _Token(NamedTuple):
 
 @dataclass(slots=True)
 class SparqlOperation:
-    """One operation of an update, in parts of its text. What it does not have is empty.
-
-    :ivar prologue: the declarations that hold for it.
-    :ivar text: the operation unchanged, without its prologue.
-    :ivar words: keywords and names of an operation on graphs, keywords in upper case.
-    :ivar data: whether the templates are data, without variables.
-    :ivar with_graph: ``WITH`` and its IRI.
-    :ivar delete: template of what goes, without its braces.
-    :ivar insert: template of what comes, without its braces.
-    :ivar using: the clauses ``USING``.
-    :ivar where: the pattern, with its braces.
-    """
+    """One operation of an update, in parts of its text, which are empty where it has none: its
+    declarations, the whole operation without these, words of an operation on graphs, whether the
+    templates are data, WITH and its IRI, templates without braces, the clauses USING, and the
+    pattern with its braces."""
 
     prologue: str
     text: str = ""
@@ -117,12 +109,7 @@ def _tokens(text: str) -> Iterator[_Token]:
 
 def operations_of(text: str) -> tuple[int, Iterator[SparqlOperation]]:
     """Where the declarations at the start of an update end, and its operations, in order; the text
-    must be valid before these are iterated over.
-
-    >>> end, [operation] = operations_of("PREFIX : <urn:> DELETE { ?s :p 1 } WHERE { ?s :p 1 . }")
-    >>> end, operation.prologue, operation.delete, operation.where
-    (15, 'PREFIX : <urn:>\\n', ' ?s :p 1 ', '{ ?s :p 1 . }')
-    """
+    must be valid before these are iterated over."""
     tokens = list(_tokens(text))
     at = end = 0
     while at < len(tokens) and tokens[at].text in ("BASE", "PREFIX", "VERSION"):
@@ -137,7 +124,6 @@ def operations_of(text: str) -> tuple[int, Iterator[SparqlOperation]]:
 
 
 def _operation(text: str, prologue: str, tokens: list[_Token]) -> SparqlOperation:
-    """Split an operation into its parts."""
     made = SparqlOperation(prologue)
     words = tuple(token.text for token in tokens)
     last = tokens[-1]
@@ -163,13 +149,8 @@ def _operation(text: str, prologue: str, tokens: list[_Token]) -> SparqlOperatio
 
 
 def with_variables_as(text: str, prefix: str) -> tuple[str, list[str]]:
-    """A template with IRIs instead of variables: ``prefix`` and the variable's name.
-
-    :return: the template, and the names of its variables.
-
-    >>> with_variables_as('?s <urn:?p> "$o" # ?x', "urn:v:")
-    ('<urn:v:s> <urn:?p> "$o" # ?x', ['s'])
-    """
+    """A template with IRIs instead of variables, which are ``prefix`` and the variable's name; and
+    the names."""
     names: dict[str, None] = {}
     parts = []
     for found in _TOKEN.finditer(text):
@@ -182,10 +163,7 @@ def with_variables_as(text: str, prefix: str) -> tuple[str, list[str]]:
 
 
 class UpdateEffect:
-    """Finds what an update changes in a store, and passes it to the changes of a transaction.
-
-    :param settings: of ``Store.update``: ``base_iri``, ``prefixes`` and custom functions.
-    """
+    """Finds what an update changes in a store, and passes it to the changes of a transaction."""
 
     def __init__(self, store: Store, changes: Changes, settings: dict[str, Any]) -> None:
         self._store = store
@@ -230,7 +208,6 @@ class UpdateEffect:
         self._changes.extend(_fill(inserts, solutions, fresh=True))
 
     def _template(self, operation: SparqlOperation, template: str) -> Iterator[Quad]:
-        """The quads of a template."""
         store = Store()
         if template.strip():
             store.update(
@@ -241,12 +218,13 @@ class UpdateEffect:
 
     def _solutions(self, operation: SparqlOperation, names: list[str]) -> Iterator[dict[str, Any]]:
         """The values of variables, one dict per solution; unbound variables are left out."""
-        columns: list[list[Any]] = [[] for _ in names] or [[]]
+        # The last value, which is always the same, counts solutions without variables.
+        values = [*(f"COALESCE(?{name}, {_UNBOUND})" for name in names), str(_UNBOUND)]
+        columns: list[list[Any]] = [[] for _ in values]
         functions = dict(self._functions)
         binds = []
-        for number, column in enumerate(columns):
+        for number, (column, value) in enumerate(zip(columns, values, strict=True)):
             functions[NamedNode(f"{_FUNCTION}{number}")] = column.append
-            value = f"COALESCE(?{names[number]}, {_UNBOUND})" if names else str(_UNBOUND)
             binds.append(f"BIND(<{_FUNCTION}{number}>({value}) AS ?jelly_plugins_{number})")
         # Functions return nothing, so that no quad is made; but Oxigraph does not know that.
         made = " ".join(
@@ -269,15 +247,12 @@ class UpdateEffect:
                 raise
         if len({len(column) for column in columns}) > 1:
             raise RuntimeError("Oxigraph could not hand over all solutions; nothing changed")
-        if not names:
-            return iter([{} for _ in columns[0]])
         return (
-            {name: value for name, value in zip(names, values, strict=True) if value != _UNBOUND}
-            for values in zip(*columns, strict=True)
+            {name: value for name, value in zip(names, found, strict=False) if value != _UNBOUND}
+            for found in zip(*columns, strict=True)
         )
 
     def _change_graphs(self, operation: SparqlOperation) -> None:
-        """Pass on the changes of an operation on whole graphs."""
         changes = self._changes
         verb, *rest = operation.words
         words = [word for word in rest if word != "SILENT"]
@@ -297,8 +272,6 @@ class UpdateEffect:
             target = self._graph(operation, words[-1])
             if source == target:
                 return
-            if verb == "MOVE" and "SILENT" not in rest and not changes.has_graph(source):
-                raise RuntimeError(f"The graph {source} does not exist")
             quads = changes._quads(source)
             if verb != "ADD":
                 changes.remove_all(changes._quads(target))
@@ -318,10 +291,7 @@ class UpdateEffect:
 
 def _fill(template: list[Quad], solutions: list[dict[str, Any]], *, fresh: bool) -> Iterator[Quad]:
     """The quads that solutions make of a template; none of a quad with a variable that has no
-    value, or one that is not allowed there.
-
-    :param fresh: whether blank nodes are new ones for each solution.
-    """
+    value, or one that is not allowed there. Blank nodes may be ``fresh`` ones for each solution."""
     for values in solutions:
         nodes: dict[BlankNode, BlankNode] = {}
         for quad in template:
@@ -330,10 +300,8 @@ def _fill(template: list[Quad], solutions: list[dict[str, Any]], *, fresh: bool)
 
 
 def _value(term: Any, values: dict[str, Any], nodes: dict[BlankNode, BlankNode] | None) -> Any:
-    """The term that a solution makes of a term of a template.
-
-    :param nodes: new blank nodes of the solution, by those of the template; None keeps these.
-    """
+    """The term that a solution makes of a term of a template. ``nodes`` are the new blank nodes of
+    the solution; None keeps those of the template."""
     if isinstance(term, NamedNode) and term.value.startswith(_VARIABLE):
         return values[term.value.removeprefix(_VARIABLE)]
     if isinstance(term, BlankNode) and nodes is not None:

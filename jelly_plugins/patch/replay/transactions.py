@@ -1,4 +1,5 @@
-"""The rows of a log as transactions; no store and no position is known here.
+"""The settings of a replay, the transactions of a log, and the targets that take them; no store and
+no position is known here.
 
 A transaction consists of the operations between TX and TC, or of consecutive operations outside of
 any. An aborted transaction (TA) leaves no trace. A patch without an ``id`` that changes nothing (a
@@ -7,12 +8,15 @@ keepalive) never starts.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from enum import Enum
 from itertools import chain
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from threading import RLock
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, TypedDict
 
+from ...codec import DEFAULT_LIMITS, BlankNode, Iri, Limits, Literal, Term
 from ...codec.patch.operations import (
     CHAIN_KEYS,
     AnyOperation,
@@ -20,10 +24,12 @@ from ...codec.patch.operations import (
     Operation,
     OperationKind,
 )
-from ...errors import ConflictError, OrderError
+from ...codec.text.ntriples import term_text
+from ...errors import ChainError, ConflictError, OptionsError, OrderError
+from ...io.streams import Progress
 
 if TYPE_CHECKING:
-    from .settings import ReplaySettings
+    from .replay import Position
 
 _ADD: Final = OperationKind.ADD
 _DELETE: Final = OperationKind.DELETE
@@ -31,6 +37,97 @@ _DELETE: Final = OperationKind.DELETE
 CHANGES: Final = frozenset(
     (_ADD, _DELETE, OperationKind.ADD_NAMESPACE, OperationKind.DELETE_NAMESPACE)
 )
+
+
+def as_term(text: str | Term, name: str = "until") -> str:
+    """An id as a user gives it, in the syntax of N-Triples.
+
+    >>> as_term("urn:uuid:1"), as_term('"seven"')
+    ('<urn:uuid:1>', '"seven"')
+    """
+    if isinstance(text, Iri | BlankNode | Literal):
+        return term_text(text)
+    if not isinstance(text, str):
+        raise TypeError(f"{name} must be the id of a patch as a string (got {text!r})")
+    return text if text.startswith(("<", '"', "_:")) else f"<{text}>"
+
+
+class ReplayOptions(TypedDict, total=False):
+    """The fields of :class:`ReplaySettings`, as keyword arguments."""
+
+    name: str | None
+    until: str | Term | None
+    check_prev: bool
+    check_unmatched: bool
+    check_blank_nodes: bool
+    follow: bool
+    stop: Callable[[], bool] | None
+    commit_every: int | None
+    dry_run: bool
+    progress: Progress | None
+    limits: Limits
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReplaySettings:
+    """The settings of a replay.
+
+    :ivar name: name of the log in the store, by default the ``id`` of its first patch. A log whose
+        patches have no ids has a position only with a name.
+    :ivar until: ``id`` of the patch after which to stop: an IRI, or a term in the syntax of
+        N-Triples. It is an error if the store is past it already. Whether the log has it is checked
+        before anything is applied, where the log can be read twice (a file, bytes, a list of
+        patches); otherwise, as in a pipe, once it has ended.
+    :ivar check_prev: require each patch to follow the one that it names as ``prev``. Without it,
+        patches are applied in the order of the log. Then a source without ``name`` that begins
+        before the store's position, but not at the beginning of its log, is taken for another log
+        and applied again: give the log a name, or leave this on.
+    :ivar check_unmatched: reject operations on statements that change nothing.
+    :ivar check_blank_nodes: require each deletion of a statement with a blank node to match. If
+        none does, the store may have other labels than the patch, as after a load with new ones.
+        Other deletions that match nothing are counted: see ``Replayed.unmatched``.
+    :ivar follow: apply complete transactions and wait for more, in a file given by its path. It is
+        an error if the file is deleted or replaced (rotated), or loses complete transactions; its
+        contents so far are applied, and a new replay continues in the new file.
+    :ivar stop: called before each wait; ends the replay when it returns True.
+    :ivar commit_every: maximum number of transactions to apply together, up to 10,000 operations
+        and some megabytes in all. If one of them cannot be applied, those before it are applied,
+        and none after it. Waiting transactions are applied before more of the source is read, so
+        that a pipe or a growing file delays nothing. The default is 100; for patches from an
+        iterable other than a list, and for graphs that are not in an Oxigraph store, it is 1. With
+        1, other readers of the store see each transaction.
+    :ivar dry_run: read and check the log, and change nothing.
+    :ivar progress: called after each transaction with the number of its operations, as
+        ``tqdm.update`` takes it. An exception that it raises ends the replay; the transactions
+        reported stay applied, with the rest of their group, and nothing after it.
+    :ivar limits: the limits on untrusted input.
+    :raises OptionsError: ``name`` is empty, or ``commit_every`` is less than 1.
+    :raises TypeError: ``until`` is not a string.
+    """
+
+    name: str | None = None
+    until: str | Term | None = None
+    check_prev: bool = True
+    check_unmatched: bool = False
+    check_blank_nodes: bool = True
+    follow: bool = False
+    stop: Callable[[], bool] | None = None
+    commit_every: int | None = None
+    dry_run: bool = False
+    progress: Progress | None = None
+    limits: Limits = DEFAULT_LIMITS
+
+    def __post_init__(self) -> None:
+        if self.name == "":
+            raise OptionsError("the name of a log is empty")
+        if self.commit_every is not None and self.commit_every < 1:
+            raise OptionsError(f"commit_every must be at least 1 (got {self.commit_every})")
+        if self.until is not None:
+            object.__setattr__(self, "until", as_term(self.until))
+
+
+#: The settings by default.
+DEFAULT: ReplaySettings = ReplaySettings()
 
 
 class NetChanges:
@@ -136,10 +233,64 @@ class NetChanges:
         return len(idle)
 
 
+class Target(Protocol):
+    """A store that a log is replayed into."""
+
+    @property
+    def graph(self) -> str:
+        """The graph of its positions, see :class:`.Position`."""
+        ...
+
+    def text(self, term: Any, /) -> str:
+        """A term of its operations in the syntax of N-Triples."""
+        ...
+
+    def positions(self) -> Iterable[Position]:
+        """The store's positions in this target's graph, one for each log."""
+        ...
+
+    def apply(self, changes: NetChanges, position: Position | None, /) -> int:
+        """Change the data and the position, both or none, if the store is still where
+        :meth:`positions` or the last change has left it. The changes may be used up.
+
+        :param position: the next position; None if the log has none.
+        :return: number of deletions of statements that were not there.
+        """
+        ...
+
+
+#: Two objects may share a lock; that only costs waiting. A thread may acquire its lock again:
+#: code under the lock of one store may need another store's, which may be the same.
+_LOCKS: Final = [RLock() for _ in range(64)]
+
+
+def _renew() -> None:
+    # The threads that hold the old ones are not in the child to release them.
+    _LOCKS[:] = [RLock() for _ in _LOCKS]
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_renew)
+
+
+def lock_of(store: object) -> RLock:
+    """The lock of a store: always the same one while the store lives.
+
+    What is done under it may wait for the lock of a watch of the same store (rdflib's recorder has
+    one), never the other way round; nothing of ours takes the locks of two stores.
+    """
+    # Addresses are multiples of 16.
+    return _LOCKS[(id(store) >> 4) % len(_LOCKS)]
+
+
+def moved(log: str) -> ChainError:
+    """The error for a store whose position has changed since a replay read it."""
+    return ChainError(f"the position in log {log} has moved: another replay or recorder was faster")
+
+
 @dataclass(slots=True)
 class PatchStart:
-    """The start of a patch that has an id or a change: its number in the source, from 1, and its
-    ``id`` and ``prev`` as text."""
+    """The start of a patch that has an id or a change. It is numbered from 1 in the source."""
 
     number: int
     id: str | None = None
@@ -158,7 +309,7 @@ class Transaction(NamedTuple):
 
 
 class PatchEnd(Enum):
-    """The end of a patch: of one that has started, or of a keepalive."""
+    """The end of a patch that has started, or of a keepalive."""
 
     STARTED = True
     KEEPALIVE = False

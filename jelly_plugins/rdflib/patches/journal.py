@@ -8,7 +8,6 @@ before it is made, so that an exception in the middle changes nothing.
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator
-from enum import Enum
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from weakref import WeakKeyDictionary, ref
 
@@ -17,8 +16,9 @@ from rdflib.graph import DATASET_DEFAULT_GRAPH_ID, Graph, QuotedGraph
 from rdflib.store import Store
 from rdflib.term import Literal, Node, URIRef
 
+from ...codec.patch.operations import OperationKind
 from ...errors import ChainError
-from ...patch.replay.settings import lock_of
+from ...patch.replay.transactions import lock_of
 from ...reserved import reject_graph
 from ..memory import graphs_in_memory, namespace_tables
 from ..terms import read_form
@@ -64,12 +64,10 @@ def graph_exists(graph: Any) -> bool:
 
 
 def set_namespace(graph: Graph, name: str, iri: URIRef | None) -> None:
-    """Bind a name to a namespace instead of the one that it has, or to none.
-
-    Other names of the same IRI stay bound, if the store is one of ``memory.namespace_tables``. In
-    any other, rdflib removes them, and no name can be unbound. After the last change, the caller
-    resets the graph's namespace manager, which takes longer the more namespaces there are.
-    """
+    """Bind a name to a namespace instead of the one that it has, or to none. In a store without
+    ``memory.namespace_tables``, other names of the same IRI are removed by rdflib, and no name can
+    be unbound. The caller resets the graph's namespace manager after the last change, which takes
+    longer the more namespaces there are."""
     # Its first use binds rdflib's own namespaces.
     _ = graph.namespace_manager
     tables = namespace_tables(graph.store)
@@ -88,7 +86,6 @@ def set_namespace(graph: Graph, name: str, iri: URIRef | None) -> None:
 
 
 def name_of(context: Any) -> Any:
-    """The name of a graph, which may be given as the name itself."""
     return context.identifier if isinstance(context, Graph) else context
 
 
@@ -100,7 +97,6 @@ def mark_recorded(store: Store, writer: LogWriter) -> None:
 
 
 def check_recorded(store: Store) -> None:
-    """Reject a store that is being recorded."""
     found = _RECORDED.get(store)
     writer = None if found is None else found()
     if writer is not None and writer.is_of_this_process and not writer.closed:
@@ -110,19 +106,9 @@ def check_recorded(store: Store) -> None:
         )
 
 
-class ChangeKind(Enum):
-    """What a change does."""
-
-    ADD = "add"
-    REMOVE = "remove"
-    #: The graph did not exist before.
-    MAKE_GRAPH = "make graph"
-    #: The graph does not exist any more.
-    DROP_GRAPH = "drop graph"
-
-
-#: What was done, the triple, and its graph; changes of graphs have no triple.
-Change: TypeAlias = tuple[ChangeKind, Any, Any]
+#: What was done (ADD or DELETE), the triple, and its graph. Without a triple, the graph was made or
+#: removed.
+Change: TypeAlias = tuple[OperationKind, Any, Any]
 
 
 #: Objects of a subject and predicate in a graph from which on the unusual ones are remembered.
@@ -163,14 +149,13 @@ class Journal(Store):
         self._unusual: dict[tuple[Any, ...], list[Any]] = {}
 
     def add(self, triple: Triple, context: Any, quoted: bool = False) -> None:
-        """Add a triple to a graph."""
         self._check()
         graph = self._inside(context)
         if is_in(self.store, triple, graph):
             return
         if graph is not self._last_graph:
             self._note_graph(graph)
-        self.changes.append((ChangeKind.ADD, triple, graph))
+        self.changes.append((OperationKind.ADD, triple, graph))
         self.store.add(triple, graph, quoted)
 
     def remove(self, triple: Any, context: Any = None) -> None:
@@ -181,9 +166,9 @@ class Journal(Store):
             for found, graphs in list(self.store.triples(triple, graph)):
                 # A store without contexts gives none for its only graph.
                 for each in [graph] if graph is not None else list(graphs) or [None]:
-                    self.changes.append((ChangeKind.REMOVE, found, each))
+                    self.changes.append((OperationKind.DELETE, found, each))
         elif is_in(self.store, triple, graph):
-            self.changes.append((ChangeKind.REMOVE, self._stored(triple, graph), graph))
+            self.changes.append((OperationKind.DELETE, self._stored(triple, graph), graph))
         else:
             return
         self.store.remove(triple, graph)
@@ -198,19 +183,17 @@ class Journal(Store):
         return next((each for each, _ in found if each[2] == object_), triple)
 
     def add_graph(self, graph: Graph) -> None:
-        """Add a graph, which may be empty."""
         self._check()
         graph = self._inside(graph)
         self._note_graph(graph)
         self.store.add_graph(graph)
 
     def remove_graph(self, graph: Graph) -> None:
-        """Remove a graph with its statements."""
         graph = self._inside(graph)
         there = graph_exists(graph)
         self.remove((None, None, None), graph)
         if there:
-            self.changes.append((ChangeKind.DROP_GRAPH, None, graph))
+            self.changes.append((OperationKind.DELETE, None, graph))
         self._known.clear()
         self._last_graph = None
         self.store.remove_graph(graph)
@@ -221,7 +204,7 @@ class Journal(Store):
         if name not in self._known:
             reject_graph(str(name))
             if self.graph_aware and not graph_exists(graph):
-                self.changes.append((ChangeKind.MAKE_GRAPH, None, graph))
+                self.changes.append((OperationKind.ADD, None, graph))
             self._known.add(name)
         self._last_graph = graph
 
@@ -233,7 +216,6 @@ class Journal(Store):
     def triples(
         self, triple_pattern: Any, context: Any = None
     ) -> Iterator[tuple[Any, Iterator[Any]]]:
-        """The triples that a pattern matches, each with its graphs."""
         for triple, graphs in self.store.triples(triple_pattern, self._inside(context)):
             yield triple, (self._mapped(graph, self) for graph in graphs)
 
@@ -241,7 +223,6 @@ class Journal(Store):
         return self.store.__len__(self._inside(context))
 
     def contexts(self, triple: Any = None) -> Generator[Any, None, None]:
-        """All graphs, or those that have a triple."""
         for graph in self.store.contexts(triple):
             yield self._mapped(graph, self)
 
@@ -260,7 +241,6 @@ class Journal(Store):
         self.store.bind(prefix, namespace, override)
 
     def _inside(self, graph: Any) -> Any:
-        """A graph of the other store."""
         return self._mapped(graph, self.store)
 
     def _mapped(self, graph: Any, store: Store) -> Any:
@@ -275,14 +255,12 @@ class Journal(Store):
         return found
 
     def _note_namespaces(self) -> None:
-        """Note the namespaces before they change."""
         # Once: a copy of them for each change would take quadratic time.
         if self.before is None:
             self.before = dict(self.namespaces())
             self._tables = [(table, dict(table)) for table in namespace_tables(self.store) or ()]
 
     def set_namespace(self, name: str, iri: URIRef | None) -> None:
-        """Bind a name, or unbind it; see :func:`set_namespace`."""
         self._note_namespaces()
         set_namespace(self._graph, name, iri)
 
@@ -292,11 +270,12 @@ class Journal(Store):
         self._unusual.clear()
         while self.changes:
             what, triple, graph = self.changes[-1]
-            if what is ChangeKind.ADD:
+            adds = what is OperationKind.ADD
+            if triple is not None and adds:
                 self.store.remove(triple, graph)
-            elif what is ChangeKind.REMOVE:
+            elif triple is not None:
                 self.store.add(triple, graph, isinstance(graph, QuotedGraph))
-            elif what is ChangeKind.DROP_GRAPH:
+            elif not adds:
                 self.store.add_graph(graph)
             # Others may have filled it meanwhile.
             elif not is_in(self.store, (None, None, None), graph):
@@ -311,20 +290,15 @@ class Journal(Store):
 
     def net_changes(
         self, place: Callable[[Any], tuple[Any, ...] | None]
-    ) -> Iterator[tuple[ChangeKind, tuple[Any, ...]]]:
-        """The statements that are there and were not (ADD), or were there and are not (REMOVE),
-        since :meth:`keep`.
-
-        Literals are in the form in which they are read back. Two forms of one literal count as one:
-        with and without the datatype xsd:string, and a form that rdflib's constructor would change
-        beside the form that it gives.
-
-        :param place: gets the name of a graph, and returns the terms that follow the triple in its
-            statements; None leaves them out.
-        """
+    ) -> Iterator[tuple[OperationKind, tuple[Any, ...]]]:
+        """The statements that are there and were not, or were there and are not, since
+        :meth:`keep`. Literals are in the form in which they are read back. Two forms of one literal
+        count as one: with and without the datatype xsd:string, and a form that rdflib's constructor
+        would change beside the form that it gives. ``place`` returns the terms that follow the
+        triple in the statements of a graph; None leaves them out."""
         places: dict[int, tuple[Any, ...] | None] = {}
         # The last of an odd number of changes to a statement is its net effect.
-        changed: dict[tuple[Any, ...], tuple[ChangeKind, Any]] = {}
+        changed: dict[tuple[Any, ...], tuple[OperationKind, Any]] = {}
         for what, triple, graph in self.changes:
             if triple is None:
                 continue
@@ -337,7 +311,7 @@ class Journal(Store):
             statement = (*triple, *extra)
             if changed.pop(statement, None) is None:
                 changed[statement] = what, graph
-        net: dict[tuple[Any, ...], set[ChangeKind]] = {}
+        net: dict[tuple[Any, ...], set[OperationKind]] = {}
         unusual: dict[tuple[Any, ...], list[Any]] = {}
         for statement, (what, graph) in changed.items():
             (subject, predicate, object_), named = statement[:3], statement[3:]

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from itertools import starmap
 from typing import Any, Final, Self, Unpack
 
 from rdflib.graph import ConjunctiveGraph, Dataset, Graph
@@ -20,7 +21,6 @@ from ...codec import DEFAULT_GRAPH, PatchOptions, PatchStatementType
 from ...codec.patch.operations import (
     AnyOperation,
     Operation,
-    OperationKind,
     add_namespace,
     delete_namespace,
 )
@@ -28,10 +28,8 @@ from ...errors import OptionsError
 from ...patch.recording import DEFAULT, LogWriter, RecordOptions, RecordSettings
 from ..oxigraph_store import inner_store
 from ..terms import describe
-from .journal import ChangeKind, Journal, mark_recorded, name_of
+from .journal import Journal, mark_recorded, name_of
 from .replay import keep_position, main_graph, replay
-
-_KINDS: Final = {ChangeKind.ADD: OperationKind.ADD, ChangeKind.REMOVE: OperationKind.DELETE}
 
 
 def record(
@@ -161,7 +159,6 @@ class GraphRecorder:
                 )
 
     def _count(self) -> int | None:
-        """The number of statements, where the store knows it."""
         store = self._journal.store
         return len(store) if isinstance(store, Memory) else None
 
@@ -175,8 +172,7 @@ class GraphRecorder:
         try:
             self._changed |= bool(journal.changes)
             rows: list[AnyOperation] = list(self._namespace_rows())
-            for what, statement in journal.net_changes(self._place):
-                rows.append(Operation(_KINDS[what], statement))
+            rows += starmap(Operation, journal.net_changes(self._place))
             if rows:
                 self._writer.append(rows)
         except BaseException:

@@ -22,10 +22,15 @@ from ...codec.patch.operations import Namespace, OperationKind
 from ...errors import JellyError, OptionsError, TermError
 from ...io.sources import Source
 from ...patch import Patch
-from ...patch.replay.positions import Position
-from ...patch.replay.replay import Replayed, replay_log
-from ...patch.replay.settings import DEFAULT, ReplayOptions, ReplaySettings, lock_of, moved
-from ...patch.replay.transactions import NetChanges
+from ...patch.replay.replay import Position, Replayed, replay_log
+from ...patch.replay.transactions import (
+    DEFAULT,
+    NetChanges,
+    ReplayOptions,
+    ReplaySettings,
+    lock_of,
+    moved,
+)
 from ...reserved import reject_graph
 from ..namespaces import DeclaredNamespaces
 from ..oxigraph_store import graph_name, inner_store
@@ -126,7 +131,7 @@ def replay(
         a Dataset or ConjunctiveGraph, which take all.
     :param log: path, URL, open binary file or bytes, Jelly-Patch or RDF Patch text, compressed or
         not; or patches in generic terms.
-    :param settings: see :class:`~jelly_plugins.patch.replay.settings.ReplaySettings`.
+    :param settings: see :class:`~jelly_plugins.patch.replay.transactions.ReplaySettings`.
     :param options: fields of the settings that differ.
 
     See :func:`jelly_plugins.oxigraph.replay` for what is raised.
@@ -157,17 +162,12 @@ def replay(
         # Triples and quads of the default graph are the same statements.
         check = factory.triple
         factory.triple = lambda terms: (*check(terms), DATASET_DEFAULT_GRAPH_ID)
-    done = Replayed()
-    replay_log(GraphTarget(into, settings), log, factory, settings, done)
-    return done
+    return replay_log(GraphTarget(into, settings), log, factory, settings)
 
 
 @contextmanager
 def namespaces_of(graph: Graph, store: Any) -> Iterator[None]:
-    """Bind in a graph the namespaces that patches declare for it in the block.
-
-    :param store: the Oxigraph store of the graph.
-    """
+    """Bind in a graph the namespaces that patches declare in its Oxigraph store in the block."""
     backend: Any = get_backend("oxigraph")
     place = graph_name(graph)
     before = backend.namespaces(store, place)
@@ -184,17 +184,13 @@ def namespaces_of(graph: Graph, store: Any) -> Iterator[None]:
 
 
 def _text(term: Node) -> str:
-    """A term in the syntax of N-Triples."""
     if isinstance(term, URIRef):
         return f"<{term}>"
     return f"_:{term}" if isinstance(term, BNode) else term.n3()
 
 
 class GraphTarget:
-    """A graph that logs are replayed into; see ``patch.replay.settings.Target``.
-
-    :param graph: the graph that takes statements of the default graph.
-    """
+    """A graph that logs are replayed into."""
 
     text = staticmethod(_text)
 
@@ -209,20 +205,17 @@ class GraphTarget:
         self._known: dict[str, Position] = {}
 
     def positions(self) -> list[Position]:
-        """The graph's positions."""
         self._known = dict(self._positions)
         return list(self._known.values())
 
     def apply(self, changes: NetChanges, position: Position | None) -> int:
-        """Change the data, the namespaces and the position, or nothing, see
-        ``patch.replay.settings.Target``."""
         # Another replay into the store waits here, and then finds that it has moved.
         with lock_of(self._graph.store):
             check_recorded(self._graph.store)
             if position is not None:
-                before, found = (at.get(position.log) for at in (self._known, self._positions))
-                if found != before:
-                    raise moved("graph", position.log, before, found, by="another replay")
+                log = position.log
+                if self._known.get(log) != self._positions.get(log):
+                    raise moved(log)
             journal = Journal(self._graph)
             try:
                 missed = self._change(journal, changes)
@@ -278,7 +271,6 @@ class GraphTarget:
         journal.set_namespace(namespace.name, namespace.iri)
 
     def _named(self, name: tuple[Any, ...]) -> Graph:
-        """The graph of a statement: by its fourth term, if there is one."""
         key = name[0] if name else None
         graph = self._graphs.get(key)
         if graph is None:
