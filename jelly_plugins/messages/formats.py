@@ -105,13 +105,7 @@ class Syntax:
 
 
 def label_announces(label: str) -> bool:
-    """Whether a version label announces a message log.
-
-    :raises ValueError: the label is unknown.
-
-    >>> label_announces("1.2-messages"), label_announces("1.2")
-    (True, False)
-    """
+    """Whether a version label, which must be a known one, announces a message log."""
     if label in MESSAGE_LABELS:
         return True
     if label in _PLAIN_LABELS:
@@ -125,11 +119,6 @@ def syntax_named(name: str, dialect: str | None = None) -> Syntax:
 
     :param dialect: the requested dialect; a media type's parameters may set it too.
     :raises ValueError: the syntax, version or dialect is unknown, or two of them contradict.
-
-    >>> syntax_named("N-Quads").format, syntax_named("text/turtle; version=1.2-messages").announced
-    (<LogFormat.N_QUADS: 'nq'>, True)
-    >>> syntax_named('application/trig; messages=rdfm').dialect
-    <Dialect.COMMENT_2025: '2025-comment'>
     """
     essence, _, rest = name.partition(";")
     format_ = _format_named(essence.strip())
@@ -165,11 +154,7 @@ def _format_named(name: str) -> LogFormat:
 
 def format_of(named: object) -> LogFormat | None:
     """The syntax that a path or the name of an open file ends in, compressed or not; None if
-    unknown.
-
-    >>> format_of("log.ndjsonld.gz"), format_of("log.txt")
-    (<LogFormat.NDJSON_LD: 'ndjsonld'>, None)
-    """
+    unknown."""
     try:
         return _format_named(sources.ending_of(named))
     except ValueError:

@@ -286,7 +286,8 @@ class TextWriter:
         if isinstance(message, Message):
             message = TextMessage(self._lines.text(message.quads))
         text = self._source.text = message.text
-        self.left_out += len(message.metadata or ())
+        if message.metadata:
+            self.left_out += len(message.metadata)
         if self._finished is None and usual_lines(text, 0, self._quads)[2] == len(text):
             # Lines that any reader accepts: a third of the time.
             data = text

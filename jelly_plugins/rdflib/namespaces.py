@@ -17,15 +17,7 @@ MAX_NESTED: Final = 200
 
 
 class DeclaredNamespaces:
-    """Gathers declarations while a source is read, and binds them once it is.
-
-    >>> graph = Graph()
-    >>> declared = DeclaredNamespaces()
-    >>> declared.add("x", "http://example.org/")
-    >>> declared.bind(graph)
-    >>> print(graph.namespace_manager.store.namespace("x"))
-    http://example.org/
-    """
+    """Gathers declarations while a source is read, and binds them once it is."""
 
     def __init__(self) -> None:
         self._found: dict[tuple[str, str], None] = {}
