@@ -61,7 +61,7 @@ from .text import transcoding as reference_text
 from .rdf.decoder import Frame
 from .common.limits import DEFAULT_LIMITS, ROW_OVERHEAD, over
 from .common.term_reader import Checkpoint
-from .patch.operations import CHAIN_KEYS, END, Header, Namespace, Operation, OperationKind
+from .patch.operations import Header, Namespace, Operation, OperationKind
 from .rdf.options import PhysicalType, StreamOptions
 from .patch.decoder import PatchFrame
 from .patch.options import PatchStatementType

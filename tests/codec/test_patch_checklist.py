@@ -346,23 +346,20 @@ def test_rows_after_the_last_punctuation_are_an_unfinished_patch() -> None:
 
 
 @pytest.mark.parametrize(
-    ("rows", "loosely"),
+    "rows",
     [
-        ([w.start(), w.commit()], False),
-        ([w.start(), w.abort()], False),
-        ([w.namespace_delete("x")], True),
-        ([w.start(), w.commit(), w.namespace_delete("x")], True),
+        [w.start(), w.commit()],
+        [w.start(), w.abort()],
+        [w.namespace_delete("x")],
+        [w.start(), w.commit(), w.namespace_delete("x")],
     ],
 )
-def test_the_end_of_the_stream_may_replace_the_last_punctuation(
-    rows: list[bytes], loosely: bool
-) -> None:
+def test_the_end_of_the_stream_may_replace_the_last_punctuation(rows: list[bytes]) -> None:
     # As Jelly-JVM writes it.
     frame = w.frame(w.options(w.PUNCTUATED), w.mark(), *rows)
     decoder = PatchDecoder(GenericFactory())
     decoder.decode(frame)
     assert decoder.inside_patch
-    assert decoder.ends_loosely is loosely
     assert decoder.finish() == [END]
     [deviation] = decoder.deviations
     assert isinstance(deviation, TruncatedError)

@@ -171,8 +171,6 @@ class PatchDecoder(RowReader[PatchRow, PatchFrame]):
         self._factory = factory
         self._strict = strict
         self.deviations: list[JellyError] = []
-        #: Frames without rows before the options, which are patches if each frame is one.
-        self.early = 0
         #: Frame and row of the start of the last transaction.
         self._begin = (0, 0)
 
@@ -194,13 +192,6 @@ class PatchDecoder(RowReader[PatchRow, PatchFrame]):
         """
         after = patch_rules.NEXT[self._state]
         return bool(after) and PatchRow.END_OF_STREAM not in after
-
-    @property
-    def ends_loosely(self) -> bool:
-        """Whether, in a stream of type PUNCTUATED, the last row is an operation outside any
-        transaction: if the stream ends here, more operations may be missing.
-        """
-        return self._state is PatchState.PUNCTUATED_LOOSE
 
     @property
     def ends_with_frame(self) -> bool:
@@ -283,13 +274,9 @@ class PatchDecoder(RowReader[PatchRow, PatchFrame]):
         if after is None:
             raise self._misplaced(PatchRow.END_OF_FRAME)
         self._state = after
+        # A frame before the options has no rows, and is no patch.
         if self.ends_with_frame:
-            # Each frame before the options was a patch too.
-            frame.operations[:0] = [END] * self.early
-            self.early = 0
             frame.operations.append(END)
-        elif self.options is None:
-            self.early += 1
         self._outside_rows = False
 
     def _misplaced(self, row: PatchRow) -> JellyError:
