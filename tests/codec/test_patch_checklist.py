@@ -133,7 +133,7 @@ def test_options_come_first() -> None:
             read(*frames)
     # The options must be in the first row, but not in the first frame.
     assert read(w.frame(), w.frame(w.options(w.FLAT))) == [END]
-    assert read(w.frame(), w.frame(w.options(w.FRAME))) == [END, END]
+    assert read(w.frame(), w.frame(w.options(w.FRAME))) == [END]
 
 
 def test_options_may_be_repeated_and_not_changed() -> None:

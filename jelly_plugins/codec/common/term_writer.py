@@ -32,6 +32,10 @@ _TAGS: Final = {
     for number, (position, kind) in positions.STATEMENT_FIELDS.items()
 }
 
+#: Smallest prefix table for which IRIs are split: a statement may need four prefixes, and one that
+#: quotes triples more. With a smaller table IRIs are written whole, with the empty prefix.
+LEAST_PREFIXES: Final = 8
+
 #: Prefix id and name id at a restart point: no subsequent IRI may refer to earlier ids.
 NO_IDS: Final = (0, 1 << 32)
 
@@ -173,8 +177,7 @@ class TermWriter:
         self._names = WriterTable("name", options.max_name_table_size)
         self._prefixes = WriterTable("prefix", options.max_prefix_table_size)
         self._datatypes = WriterTable("datatype", options.max_datatype_table_size)
-        #: Whether IRIs are written whole, with the empty prefix.
-        self._whole = False
+        self._splits = options.max_prefix_table_size >= LEAST_PREFIXES
         #: Number of the current row; identifies the entries that it has used.
         self._row_number = 1
         #: Prefix id and name id that zeros in the next IRI would refer to.
@@ -242,20 +245,7 @@ class TermWriter:
         ids = self.ids
         self._row_number += 1
         try:
-            try:
-                body = write(*arguments)
-            except NoRoomError as error:
-                if error.table is not self._prefixes:
-                    raise
-                # The IRIs have more prefixes than the table can hold: write them whole, with the
-                # empty prefix. The entries written so far remain valid.
-                self.ids = ids
-                self._row_number += 1
-                self._whole = True
-                try:
-                    body = write(*arguments)
-                finally:
-                    self._whole = False
+            body = write(*arguments)
             self.check_row(len(body))
         except NoRoomError as error:
             self.ids = ids
@@ -404,7 +394,7 @@ class TermWriter:
 
     def _cut(self, value: str) -> tuple[str, str]:
         """Split an IRI into prefix and name."""
-        if not self._prefixes.size:
+        if not self._splits:
             return "", value
         cut = max(value.rfind("#"), value.rfind("/")) + 1
         return value[:cut], value[cut:]
@@ -414,8 +404,6 @@ class TermWriter:
         last_prefix_id, last_name_id = self.ids
         prefix_id = 0
         if self._prefixes.size:
-            if self._whole:
-                prefix, name = "", prefix + name
             prefix_id = self._entry_id(self._prefixes, prefix)
         name_id = self._entry_id(self._names, name)
         self.ids = prefix_id, name_id

@@ -268,8 +268,7 @@ class PatchEncoder(RowWriter):
             terms = terms_of(value)
             check_width(terms, 4 if self._quads else 3)
             body = self._writer.statement(terms)
-            if not body:
-                self.count_repeat()
+            self._repeats += not body
         elif kind in _NAMESPACES:
             body = self._namespace(kind, value)
         elif kind is OperationKind.HEADER:

@@ -46,8 +46,8 @@ class Encoder(RowWriter):
         ``namespaces``, otherwise 1.
     :param describe: describes the caller's terms; generic terms by default.
     :param namespaces: whether namespace declarations will be written.
-    :param frame_rows: number of rows after which a frame ends; a statement is separated from its
-        entries only if they exceed a reader's limits for one frame.
+    :param frame_rows: number of rows after which a frame ends; a statement is never separated from
+        its entries.
     :param frame_bytes: number of bytes after which a frame ends.
     :param restart_every: number of bytes after which the next frame is a restart point, see
         :mod:`~jelly_plugins.codec.rdf.restarts`; by default only those requested with
@@ -117,8 +117,7 @@ class Encoder(RowWriter):
             except JellyError as error:
                 self.locate(error)
                 raise
-            if not body:
-                self.count_repeat()
+            self._repeats += not body
             self._add_row(row, body)
             if self._rows >= self._frame_rows or len(self._buffer) >= self._frame_bytes:
                 self.end_full_frame()
@@ -214,9 +213,9 @@ class Encoder(RowWriter):
         self._buffer += restarts.MARK
         self._add_row(Row.OPTIONS, write_options(self.options))
 
-    def _begin_frame(self, ended: int) -> None:
+    def _begin_frame(self) -> None:
         self._since_restart += len(self._buffer)
-        super()._begin_frame(ended)
+        super()._begin_frame()
         every = self._restart_every
         self.restarting |= every is not None and self._since_restart >= every
 
