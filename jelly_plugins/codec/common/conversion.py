@@ -18,8 +18,6 @@ def convert(
 
     :param describe: describes the term; the function for generic terms by default.
     :param depth: number of quoted triples around it.
-    :raises TermError: it is not a term, or the factory's backend cannot hold it.
-    :raises LimitError: quoted triples are nested too deeply.
     """
     kind, *parts = describe(term)
     if kind is Kind.DEFAULT_GRAPH:
@@ -44,10 +42,7 @@ _CONSTRUCTORS: Final[dict[Kind, Callable[[TermFactory[Any]], Callable[..., Any]]
 
 
 def check_text(part: Any) -> None:
-    """Reject a part of a term that is not a string.
-
-    :raises TermError: the part is not a string.
-    """
+    """Reject a part of a term that is not a string."""
     if not isinstance(part, str):
         raise TermError(f"a part of a term is not a string: {part!r}")
     if not part.isascii():

@@ -121,10 +121,7 @@ class FrameSplitter:
             del buffer[:pos]
 
     def _count(self, frame: bytes) -> None:
-        """Reject too many empty frames.
-
-        :raises LimitError: there are too many.
-        """
+        """Reject too many empty frames."""
         self._empty = 0 if frame else self._empty + 1
         if self._empty > self._limits.empty_frames:
             what = "the number of empty frames in a row"

@@ -42,7 +42,6 @@ def member(kind: type[EnumT], given: EnumT | str, parameter: str) -> EnumT:
 
     :param given: a member, the name of one, or its value if that is text; in any case, with
         hyphens or underscores.
-    :raises OptionsError: there is no such member; the message lists the names.
 
     >>> class Color(Enum):
     ...     DARK_RED = "Red"
@@ -177,11 +176,7 @@ OptionsT = TypeVar("OptionsT", bound=CommonOptions)
 
 
 def read_options(kind: type[OptionsT], data: bytes, pos: int, end: int, limits: Limits) -> OptionsT:
-    """Read the options of a stream and check their types only.
-
-    :raises WireError: malformed.
-    :raises OptionsError: a type of the stream is not valid.
-    """
+    """Read the options of a stream and check their types only."""
     fields = kind._fields
     wire_types: dict[int, int] = {}
     # A field that is absent on the wire is zero, not a writer's default.

@@ -70,7 +70,6 @@ class RowWriter:
         """End the frame, empty or not, and return it.
 
         :param more: fields of the frame that are not rows.
-        :raises LimitError: the frame is larger than a reader accepts.
         """
         if self._whole_frames:
             self._end_whole_frame()

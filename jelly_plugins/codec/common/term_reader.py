@@ -79,10 +79,7 @@ class ReaderTable:
         self.last = 0
 
     def assign(self, entry_id: int, value: str) -> int:
-        """Set an entry and return its id; id 0 is the previous entry's id plus one.
-
-        :raises LookupTableError: the id is above the declared size.
-        """
+        """Set an entry and return its id; id 0 is the previous entry's id plus one."""
         entry_id = entry_id or self.last + 1
         if entry_id > self.size:
             raise LookupTableError(
@@ -97,10 +94,7 @@ class ReaderTable:
         return entry_id
 
     def get(self, entry_id: int) -> str:
-        """Return the value of an entry.
-
-        :raises LookupTableError: it was never set.
-        """
+        """Return the value of an entry."""
         value = self.values[entry_id] if 0 < entry_id < len(self.values) else None
         if value is None:
             raise LookupTableError(
@@ -352,7 +346,6 @@ class TermReader:
         """Read an RdfTriple or RdfQuad into :attr:`last`.
 
         :return: whether any term was set; False if the statement repeats the previous one.
-        :raises StatementError: the statement repeats a term that no statement has set yet.
         """
         given = self._read_terms(data, pos, end, self.last, 0)
         self._missing &= ~given
@@ -388,11 +381,7 @@ class TermReader:
         return given
 
     def graph_name(self, data: bytes, pos: int, end: int) -> Any:
-        """Read the name of an RdfGraphStart, which never repeats.
-
-        :raises StatementError: the name is missing, or needs an option that was not declared.
-        :raises TermError: the factory rejects the name.
-        """
+        """Read the name of an RdfGraphStart, which never repeats."""
         known = dict.fromkeys(positions.GRAPH_START_FIELDS, BYTES)
         names = list(read_fields(data, pos, end, known, "RdfGraphStart"))
         if not names:

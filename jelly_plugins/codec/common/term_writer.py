@@ -201,9 +201,6 @@ class TermWriter:
     def statement(self, terms: tuple[Any, ...]) -> bytes:
         """Write the body of an RdfTriple or RdfQuad; a term that repeats the one in the same
         position of the previous statement is omitted.
-
-        :raises StatementError: a term needs an option that was not declared.
-        :raises TermError: a term cannot be expressed with these options.
         """
         body = self._row(self._terms, terms, self._last)
         self._last[: len(terms)] = terms
@@ -219,11 +216,7 @@ class TermWriter:
         return self._row(self._iri, *self._cut(text_of(value)))
 
     def text(self, value: str, what: str) -> bytes:
-        """The UTF-8 bytes of a string.
-
-        :raises TermError: it is not a string, or UTF-8 cannot encode it.
-        :raises LimitError: it is longer than a reader accepts.
-        """
+        """The UTF-8 bytes of a string."""
         if not isinstance(value, str):
             raise TermError(f"{what} is not a string: {value!r}")
         try:
@@ -323,10 +316,7 @@ class TermWriter:
             level = inner
 
     def _reject(self, term: Any, error: Exception) -> NoReturn:
-        """Reject a term that cannot be compared with others; all writable terms can be.
-
-        :raises TermError: always; it reports an invalid part of the term, if one is found.
-        """
+        """Reject a term that cannot be compared with others; all writable terms can be."""
         self.encoded(self._describe(term))
         raise TermError(f"{term!r} is not a term: {error}") from None
 

@@ -221,10 +221,7 @@ def terms_of(statement: Any) -> tuple[Any, ...]:
 
 
 def parts_of(value: Any, widths: Container[int], what: str) -> tuple[Any, ...]:
-    """Return the items of a statement, a header or a namespace, read by :func:`terms_of`.
-
-    :raises StatementError: the number of items of ``what`` is not one of ``widths``.
-    """
+    """Return the items of a statement, a header or a namespace, read by :func:`terms_of`."""
     parts = terms_of(value)
     if len(parts) not in widths:
         raise StatementError(f"{what} of {len(parts)} terms")
@@ -256,10 +253,7 @@ class GenericFactory:
 
 
 def build(make: Callable[..., T], *parts: Any) -> T:
-    """Call a method of a :class:`TermFactory`.
-
-    :raises TermError: the factory rejects it.
-    """
+    """Call a method of a :class:`TermFactory`."""
     try:
         return make(*parts)
     except JellyError:

@@ -28,10 +28,7 @@ MAX_VARINT_BYTES: Final = 10
 
 
 def read_varint(data: bytes, pos: int, end: int) -> tuple[int, int]:
-    """Read a varint at ``pos``; return its value and the position after it.
-
-    :raises WireError: it does not end before ``end``, or is longer than ten bytes or 64 bits.
-    """
+    """Read a varint at ``pos``; return its value and the position after it."""
     value = shift = 0
     for offset in range(MAX_VARINT_BYTES):
         if pos + offset >= end:
@@ -51,7 +48,6 @@ def read_field(data: bytes, pos: int, end: int) -> tuple[int, int, int, int]:
 
     :return: tag (field number times 8 plus wire type), payload's start, payload's end, and, for
         a varint, its value (otherwise 0).
-    :raises WireError: the field is incomplete or has an illegal type.
     """
     if end - pos > 1 and data[pos] > 7 and data[pos] & 0x87 == BYTES:
         # Most fields are short, and most of their numbers are below 16.
@@ -86,7 +82,6 @@ def read_fields(
 
     :param known: wire type by field number.
     :return: for each known field its number, payload's start and end, and value (for a varint).
-    :raises WireError: malformed, a known field of the wrong type, or a repeated one.
     """
     seen = set()
     while pos < end:
@@ -111,11 +106,7 @@ METADATA_ENTRIES: Final = 1 << 16
 
 
 def read_metadata_entry(data: bytes, pos: int, end: int, metadata: dict[str, bytes]) -> None:
-    """Read an entry of a frame's metadata into a dict.
-
-    :raises LimitError: they are too many.
-    :raises WireError: malformed.
-    """
+    """Read an entry of a frame's metadata into a dict."""
     key = ""
     value = b""
     for number, start, stop, _ in read_fields(data, pos, end, _METADATA_FIELDS, "a metadata entry"):
@@ -128,19 +119,13 @@ def read_metadata_entry(data: bytes, pos: int, end: int, metadata: dict[str, byt
 
 
 def check_metadata(metadata: Mapping[str, bytes]) -> None:
-    """Check the number of entries of a frame's metadata.
-
-    :raises LimitError: they are too many.
-    """
+    """Check the number of entries of a frame's metadata."""
     if len(metadata) > METADATA_ENTRIES:
         raise LimitError(f"the metadata of a frame have more than {METADATA_ENTRIES} entries")
 
 
 def check_empty(data: bytes, pos: int, end: int, message: str) -> None:
-    """Skip a message that has no fields.
-
-    :raises WireError: malformed.
-    """
+    """Skip a message that has no fields."""
     for _ in read_fields(data, pos, end, {}, message):
         pass
 
@@ -154,20 +139,14 @@ def wrong_type(number: int, message: str) -> WireError:
 
 
 def uint32(value: int, what: str) -> int:
-    """Reject a number that does not fit into the field's type.
-
-    :raises WireError: it is above 32 bits.
-    """
+    """Reject a number that does not fit into the field's type."""
     if value > MAX_UINT32:
         raise WireError(f"{what} is above 32 bits")
     return value
 
 
 def read_string(data: bytes, pos: int, end: int, what: str) -> str:
-    """Decode UTF-8.
-
-    :raises WireError: the bytes are not valid UTF-8.
-    """
+    """Decode UTF-8."""
     try:
         return str(data[pos:end], "utf-8")
     except UnicodeDecodeError as error:
@@ -201,10 +180,7 @@ def varint_field(number: int, value: int) -> bytes:
 
 
 def string_field(number: int, text: str) -> bytes:
-    """Write a string field; write nothing for the empty string, as in proto3.
-
-    :raises WireError: the text contains a surrogate.
-    """
+    """Write a string field; write nothing for the empty string, as in proto3."""
     try:
         return bytes_field(number, str.encode(text)) if text else b""
     except UnicodeEncodeError:

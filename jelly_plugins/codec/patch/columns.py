@@ -93,10 +93,7 @@ class OperationGatherer:
 
 
 def _with_text(row: AnyOperation) -> AnyOperation:
-    """Convert the terms of a row that is not an operation on statements to strings.
-
-    :raises TermError: the graph of a namespace is neither an IRI nor a blank node.
-    """
+    """Convert the terms of a row that is not an operation on statements to strings."""
     kind, value = row
     if type(value) is Header:
         return Operation(kind, Header(value.key, whole(value.value)))

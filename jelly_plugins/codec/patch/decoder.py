@@ -66,7 +66,6 @@ class PatchTermReader(TermReader):
         graph is None if no previous row has one.
 
         :param needs_iri: whether the IRI is required, as in an addition.
-        :raises StatementError: the IRI is missing, or the graph is not allowed.
         """
         name = ""
         iri = None
@@ -99,10 +98,7 @@ class PatchTermReader(TermReader):
         return Namespace(name, iri, self.last[positions.GRAPH])
 
     def header(self, data: bytes, pos: int, end: int) -> Header:
-        """Read an RdfPatchHeader, whose value never repeats.
-
-        :raises StatementError: the value is missing.
-        """
+        """Read an RdfPatchHeader, whose value never repeats."""
         key = ""
         value = None
         for number, start, stop, _ in read_fields(data, pos, end, HEADER_FIELDS, "RdfPatchHeader"):
@@ -234,10 +230,7 @@ class PatchDecoder(RowReader[PatchRow, PatchFrame]):
         return [END] if self.options.stream_type is PatchStreamType.FLAT else []
 
     def _deviate(self, error: JellyError) -> None:
-        """Record a deviation whose meaning is clear; reject it if reading is strict.
-
-        :raises JellyError: reading is strict.
-        """
+        """Record a deviation whose meaning is clear; reject it if reading is strict."""
         if self._strict:
             raise error
         if all(error.message != known.message for known in self.deviations):

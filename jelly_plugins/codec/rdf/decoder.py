@@ -92,10 +92,7 @@ AnyFrame: TypeAlias = Frame[Any, Any, Any]
 
 
 def _options_in(data: bytes) -> tuple[int, int] | None:
-    """Find the start and end of the options in a frame's first row; None if that row has none.
-
-    :raises WireError: malformed.
-    """
+    """Find the start and end of the options in a frame's first row; None if that row has none."""
     pos = 0
     while pos < len(data):
         tag, start, pos, _ = read_field(data, pos, len(data))

@@ -130,10 +130,7 @@ class Lookup:
     @cython.cfunc
     @cython.exceptval(-1)
     def id_of(self, value: str) -> cython.Py_ssize_t:
-        """The id of an entry that the frame uses; it is set if it is missing.
-
-        :raises NoRoomError: the frame uses all other entries.
-        """
+        """The id of an entry that the frame uses; it is set if it is missing."""
         # Most IRIs have the prefix of the one before, and most literals its datatype.
         if self.value is not None and self.value == value:
             return self.value_id
@@ -236,7 +233,6 @@ def _are_equal(cell: object, last: object) -> cython.bint:
 def squeeze(cells: Any) -> tuple[list[Any], bytearray]:
     """The run values and the layout of a column's cells; None is an unbound cell.
 
-    :raises AttributeError: a cell cannot be compared with others.
 
     >>> squeeze(["a", "b", "b", None, None, None])
     (['a', 'b'], bytearray(b' '))
@@ -274,7 +270,6 @@ class ColumnWriter:
     :param options: sizes of the lookups.
     :param describe: describes the caller's terms.
     :param limits: limits on the output.
-    :raises TermError: from each method; a term cannot be written.
     """
 
     _describe: object
@@ -451,7 +446,6 @@ class ColumnWriter:
 
         :param columns: the type of each column and the result of :meth:`column`, in order of the
             types.
-        :raises NoRoomError: the columns need more entries than a lookup can hold.
         """
         into: bytearray = bytearray()
         for number, (values, layout, of_one_datatype) in columns:

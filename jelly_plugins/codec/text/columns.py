@@ -97,7 +97,6 @@ class Batch:
     """Collects statements whose terms are text until they become columns.
 
     :ivar rows: the terms of each statement; the default graph is empty.
-    :raises ValueError: a bound is too large for 32-bit offsets.
     """
 
     def __init__(self, batch_rows: int, batch_bytes: int) -> None:
@@ -337,10 +336,7 @@ class ColumnEncoder(TermEncoder):
 
 
 def check_column(column: Column, what: str) -> None:
-    """Reject a column whose buffers do not match its description.
-
-    :raises WireError: with the name of the column, ``what``.
-    """
+    """Reject a column whose buffers do not match its description."""
     rows, offset = column.rows, column.offset
     if rows < 0 or offset < 0:
         raise WireError(f"{what} has {rows} rows from row {offset} on")

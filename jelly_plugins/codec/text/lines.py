@@ -92,7 +92,6 @@ class LineReader:
         """Split the text into chunks after line ends.
 
         :param growing: whether a last line without a line end is incomplete and omitted.
-        :raises LimitError: a line is too long.
         """
         pending: list[bytes] = []
         size = 0
@@ -121,11 +120,7 @@ class LineReader:
         self.line_ends = before + data.count(b"\n") + carriages
 
     def decode(self, data: bytes) -> str:
-        """Decode a chunk.
-
-        :raises TextError: the chunk is not valid UTF-8.
-        :raises LimitError: a line is too long.
-        """
+        """Decode a chunk."""
         try:
             text = str(data, "utf-8")
         except UnicodeDecodeError as error:
@@ -137,18 +132,12 @@ class LineReader:
         return text
 
     def check_length(self, size: int) -> None:
-        """Reject a line, or the start of one, that is too long.
-
-        :raises LimitError: the line is too long.
-        """
+        """Reject a line, or the start of one, that is too long."""
         if size > self.limits.frame_bytes:
             raise over(self.limits, "frame_bytes", size, "the length of a line")
 
     def unescape(self, raw: str, text: str, pos: int) -> str:
-        """Unescape ``raw``, which is at ``pos`` in ``text``.
-
-        :raises TextError: an escape does not denote a character.
-        """
+        """Unescape ``raw``, which is at ``pos`` in ``text``."""
         if "\\" not in raw:
             return raw
         try:
@@ -192,10 +181,7 @@ def _escaped_character(found: re.Match[str]) -> str:
 
 
 def unescaped(text: str) -> str:
-    """Unescape a string or an IRI.
-
-    :raises ValueError: an escape does not denote a character.
-    """
+    """Unescape a string or an IRI."""
     return _ESCAPED.sub(_escaped_character, text)
 
 

@@ -141,18 +141,12 @@ class TextFactory:
             self._validator.check_graph(name.term)
 
     def check_size(self, size: int) -> None:
-        """Reject a text of too many bytes.
-
-        :raises LimitError: it is too long.
-        """
+        """Reject a text of too many bytes."""
         if self._limits is not None and size > longest_term(self._limits):
             raise over(self._limits, "frame_bytes", size, "the length of a term's text")
 
     def check_triple(self, terms: tuple[Any, ...]) -> int:
-        """Return the size of a quoted triple's text in bytes.
-
-        :raises LimitError: it is too long.
-        """
+        """Return the size of a quoted triple's text in bytes."""
         sizes = [term.size if type(term) is QuotedText else len(term.encode()) for term in terms]
         size = len(self._opening) + len(self._closing) + sum(sizes) + 2
         self.check_size(size)
