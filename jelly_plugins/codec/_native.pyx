@@ -62,7 +62,7 @@ from .rdf.decoder import Frame
 from .common.limits import DEFAULT_LIMITS, ROW_OVERHEAD, over
 from .common.term_reader import Checkpoint
 from .patch.operations import Header, Namespace, Operation, OperationKind
-from .rdf.options import PhysicalType, StreamOptions
+from .common.options import PhysicalType, StreamOptions
 from .patch.decoder import PatchFrame
 from .patch.options import PatchStatementType
 from .patch.encoder import check_width

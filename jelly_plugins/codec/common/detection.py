@@ -11,8 +11,15 @@ from enum import StrEnum
 from typing import Final
 
 from ...errors import WireError
-from .framing import DETECTION_BYTES, is_delimited
-from .wire import BYTES, MAX_VARINT_BYTES, VARINT, read_field, read_varint
+from .wire import (
+    BYTES,
+    DETECTION_BYTES,
+    MAX_VARINT_BYTES,
+    VARINT,
+    is_delimited,
+    read_field,
+    read_varint,
+)
 
 
 class StreamKind(StrEnum):

@@ -74,25 +74,15 @@ class RowWriter:
         if self._whole_frames:
             self._end_whole_frame()
         frame = bytes(self._buffer) + more
-        limits = self._limits
-        if (
-            self._rows > limits.frame_rows
-            or len(frame) > limits.frame_bytes
-            or self._repeats > limits.frame_repeats
+        for limit, found, what in (
+            ("frame_rows", self._rows, "the number of rows in a frame"),
+            ("frame_bytes", len(frame), "the length of a frame"),
+            ("frame_repeats", self._repeats, "repeats in a frame: their number"),
         ):
-            raise self._too_large(len(frame))
+            if found > getattr(self._limits, limit):
+                raise over(self._limits, limit, found, what).locate(frame=self._frames)
         self._begin_frame()
         return frame
-
-    def _too_large(self, size: int) -> JellyError:
-        """The error for a frame of ``size`` bytes that is larger than a reader accepts."""
-        sizes = (
-            ("frame_rows", self._rows, "the number of rows in a frame"),
-            ("frame_bytes", size, "the length of a frame"),
-            ("frame_repeats", self._repeats, "repeats in a frame: their number"),
-        )
-        found = next(each for each in sizes if each[1] > getattr(self._limits, each[0]))
-        return over(self._limits, *found).locate(frame=self._frames)
 
     def _end_whole_frame(self) -> None:
         """Close anything that must not stay open at the end of a frame that is one element."""

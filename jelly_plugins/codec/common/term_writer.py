@@ -152,9 +152,6 @@ class NoRoomError(Exception):
 class TermWriter:
     """The state of writing terms: three lookups, the last ids, the last terms.
 
-    :param options: sizes of the lookups and features declared.
-    :param describe: describes the caller's terms.
-    :param limits: bounds for strings, lookups and nesting, those of a reader by default.
     :param encoder: the owner, which gets the rows of entries; held by a weak reference.
 
     A row that fails with any exception changes only the lookups, whose entries' rows are already

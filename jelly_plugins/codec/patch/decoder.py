@@ -1,6 +1,6 @@
 """Frames of a Jelly-Patch stream to batches of operations.
 
-Bytes in, operations with terms of the caller's factory out. No I/O: ``framing`` splits a byte
+Bytes in, operations with terms of the caller's factory out. No I/O: ``wire`` splits a byte
 stream into frames, and the caller reads the bytes.
 
 Reference: Jelly-Patch specification, sections "Patch frames", "Patch rows", "Patch stream types",
@@ -64,8 +64,6 @@ class PatchTermReader(TermReader):
     def namespace(self, data: bytes, pos: int, end: int, *, needs_iri: bool) -> Namespace:
         """Read an RdfPatchNamespace. In a stream of quads it has a graph, set or repeated; the
         graph is None if no previous row has one.
-
-        :param needs_iri: whether the IRI is required, as in an addition.
         """
         name = ""
         iri = None
@@ -134,7 +132,7 @@ class PatchFrame:
     size: int = 0
 
 
-class PatchDecoder(RowReader[PatchRow, PatchFrame]):
+class PatchDecoder(RowReader):
     """Reads the frames of one stream, in order. Use it from one thread at a time.
 
     :param factory: makes terms and statements.
@@ -201,7 +199,8 @@ class PatchDecoder(RowReader[PatchRow, PatchFrame]):
         :raises JellyError: with frame and row, on any error.
         """
         frame = PatchFrame(self._frames, size=len(data))
-        return self._decode_frame(data, frame, frame.operations)
+        self._decode_frame(data, frame, frame.operations)
+        return frame
 
     def finish(self) -> list[AnyOperation]:
         """Mark the end of the stream.

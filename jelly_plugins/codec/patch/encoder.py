@@ -1,6 +1,6 @@
 """Operations to frames of a Jelly-Patch stream.
 
-Terms of the caller's backend in, bytes out. No I/O, no delimiters (``framing`` writes those).
+Terms of the caller's backend in, bytes out. No I/O, no delimiters (``wire`` writes those).
 
 Reference: Jelly-Patch specification, sections "Patch frames", "Patch rows", "Patch stream types",
 "Transactions", "Namespaces", "Headers" and "RDF terms and graph nodes".
@@ -62,11 +62,7 @@ class PatchTermWriter(TermWriter):
             table.number_first_entry()
 
     def namespace(self, name: str, iri: Any, graph: Any) -> bytes:
-        """Write the body of an RdfPatchNamespace.
-
-        :param iri: an IRI, or None.
-        :param graph: the graph's name; None in a stream of triples.
-        """
+        """Write the body of an RdfPatchNamespace."""
         self.text(name, "a namespace's name")
         body = string_field(1, name) + self._row(self._namespace, iri, graph)
         if graph is not None:

@@ -1,6 +1,6 @@
 """Frames of a Jelly-RDF stream to batches of statements.
 
-Bytes in, terms of the caller's factory out. No I/O: ``framing`` splits a byte stream into frames,
+Bytes in, terms of the caller's factory out. No I/O: ``wire`` splits a byte stream into frames,
 and the caller reads the bytes.
 
 Reference: Jelly-RDF specification, sections "Stream frames", "Stream rows", "Stream options".
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, Generic, TypeAlias
 from ...errors import JellyError, OptionsError, StatementError, WireError
 from ...notebook import statements_table
 from ..common.limits import DEFAULT_LIMITS, Limits
-from ..common.options import read_options
+from ..common.options import PhysicalType, StreamOptions, read_options
 from ..common.row_reader import ROW_TAG, RowFormat, RowReader
 from ..common.term_reader import TermReader
 from ..common.terms import GraphName, Iri, Statement, TermFactory
@@ -28,7 +28,6 @@ from ..common.wire import (
     wrong_type,
 )
 from . import restarts, rules
-from .options import PhysicalType, StreamOptions
 from .rules import Row, State
 
 _METADATA_TAG: Final = 15 << 3 | BYTES
@@ -120,7 +119,7 @@ def first_options(data: bytes, limits: Limits) -> StreamOptions | None:
         return None
 
 
-class Decoder(RowReader[Row, AnyFrame]):
+class Decoder(RowReader):
     """Reads the frames of one stream, in order. Use it from one thread at a time.
 
     :param factory: makes terms and statements.
@@ -162,8 +161,9 @@ class Decoder(RowReader[Row, AnyFrame]):
         :param data: the frame's bytes, without a delimiter.
         :raises JellyError: with frame and row, on any error.
         """
-        frame = Frame(self._frames, size=len(data))
-        return self._decode_frame(data, frame, frame.statements)
+        frame: AnyFrame = Frame(self._frames, size=len(data))
+        self._decode_frame(data, frame, frame.statements)
+        return frame
 
     def finish(self) -> None:
         """Mark the end of the stream.

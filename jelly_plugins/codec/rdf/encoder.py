@@ -1,6 +1,6 @@
 """Batches of statements to frames of a Jelly-RDF stream.
 
-Terms of the caller's backend in, bytes out. No I/O, no delimiters (``framing`` writes those).
+Terms of the caller's backend in, bytes out. No I/O, no delimiters (``wire`` writes those).
 
 Reference: Jelly-RDF specification, sections "Stream frames", "Stream rows", "Stream options".
 """
@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Final
 
 from ...errors import JellyError, OrderError, TermError
 from ..common.limits import DEFAULT_LIMITS, Limits
-from ..common.options import write_options
+from ..common.options import VERSION_1_0, VERSION_1_1, PhysicalType, StreamOptions, write_options
 from ..common.row_writer import (
     DEFAULT_FRAME_BYTES,
     DEFAULT_FRAME_ROWS,
@@ -24,7 +24,6 @@ from ..common.term_writer import TermWriter
 from ..common.terms import Describe, describe, terms_of
 from ..common.wire import BYTES, bytes_field, check_metadata, string_field
 from . import restarts, rules
-from .options import VERSION_1_0, VERSION_1_1, PhysicalType, StreamOptions
 from .rules import Row, State
 
 #: The row and number of terms of a statement, as the caller passes it.

@@ -233,7 +233,6 @@ def _are_equal(cell: object, last: object) -> cython.bint:
 def squeeze(cells: Any) -> tuple[list[Any], bytearray]:
     """The run values and the layout of a column's cells; None is an unbound cell.
 
-
     >>> squeeze(["a", "b", "b", None, None, None])
     (['a', 'b'], bytearray(b' '))
     """

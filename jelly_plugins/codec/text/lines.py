@@ -19,9 +19,6 @@ from ..common.limits import Limits, over
 class Pattern(Generic[AnyStr]):
     """A regular expression for text or bytes that is compiled on first use: compiling the character
     ranges of blank node labels takes milliseconds.
-
-    >>> Pattern("a+").compiled.match("aab")[0]
-    'aa'
     """
 
     def __init__(self, pattern: AnyStr) -> None:
@@ -76,10 +73,7 @@ CHUNK: Final = 1 << 16
 
 
 class LineReader:
-    """Reads a text in chunks of whole lines, and keeps its position.
-
-    :param limits: ``frame_bytes`` bounds the length of a line.
-    """
+    """Reads a text in chunks of whole lines, and keeps its position."""
 
     def __init__(self, limits: Limits) -> None:
         self.limits = limits
@@ -112,10 +106,7 @@ class LineReader:
             yield b"".join(pending)
 
     def count_lines(self, before: int, data: bytes) -> None:
-        """Count all lines of a rejected chunk, for the position of the next one.
-
-        :param before: line ends before the chunk.
-        """
+        """Count all lines of a rejected chunk, for the position of the next one."""
         carriages = data.count(b"\r") - data.count(b"\r\n")
         self.line_ends = before + data.count(b"\n") + carriages
 

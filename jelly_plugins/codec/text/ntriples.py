@@ -86,9 +86,6 @@ _CACHED_CHARACTERS: Final = 1 << 10
 def parse_ntriples(text: Text, **settings: Any) -> Iterator[Triple]:
     """Read N-Triples.
 
-    :param text: UTF-8 bytes or a str, whole or in chunks.
-    :param settings: the parameters of :class:`LineParser`.
-
     >>> [triple] = parse_ntriples('<urn:s> <urn:p> "o"@en .')
     >>> triple.object
     Literal(lex='o', langtag='en', datatype=None)
@@ -416,7 +413,6 @@ def term_text(
     Any IRI can be written: characters that are not allowed in IRIs are escaped.
 
     :param directions: whether a language tag may have a base direction, as in ``en--ltr``.
-    :param depth: number of quoted triples around it.
 
     >>> print(term_text(Literal('say "x"', langtag="en")), term_text(Iri("urn:a b")))
     "say \"x\""@en <urn:a\u0020b>
@@ -514,7 +510,6 @@ _LABELS: Final = StandIns(lambda label: _WHOLE_LABEL.compiled.fullmatch(label))
 def written_label(label: str) -> str:
     """Return the label for ``label`` in N-Triples, which cannot express all labels; see
     :class:`StandIns`.
-
 
     >>> written_label("b1"), written_label("a b"), written_label("label-")
     ('b1', 'label-612062', 'label-6c6162656c2d')

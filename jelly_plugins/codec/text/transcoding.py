@@ -12,10 +12,10 @@ from typing import Any, ClassVar, Final, NamedTuple, Self, TypeAlias
 
 from ...errors import LimitError
 from ..common.limits import DEFAULT_LIMITS, Limits, over
+from ..common.options import PhysicalType, StreamOptions
 from ..common.terms import BlankNode, Iri, Literal, Term, TermFactory
 from ..rdf.decoder import AnyFrame, Decoder
 from ..rdf.encoder import Encoder
-from ..rdf.options import PhysicalType, StreamOptions
 from .ntriples import Dialect, LineParser, Notation, term_text
 
 #: Approximate size in bytes of the chunks in which text is yielded.
@@ -46,8 +46,6 @@ class TermText(str):
 class QuotedText(NamedTuple):
     """A quoted triple's text in parts, which share the texts of its terms: a frame may quote long
     terms in any number of triples.
-
-    :ivar term: the validator's term.
     """
 
     parts: tuple[Text, ...]
