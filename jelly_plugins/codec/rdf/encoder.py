@@ -113,13 +113,13 @@ class Encoder(RowWriter):
                 if len(terms) != width:
                     raise self.wrong_width(terms)
                 body = write(terms)
+                self._repeats += not body
+                self._add_row(row, body)
+                if self._rows >= self._frame_rows or len(self._buffer) >= self._frame_bytes:
+                    self.end_full_frame()
             except JellyError as error:
                 self.locate(error)
                 raise
-            self._repeats += not body
-            self._add_row(row, body)
-            if self._rows >= self._frame_rows or len(self._buffer) >= self._frame_bytes:
-                self.end_full_frame()
         return self._take_ended()
 
     def wrong_width(self, terms: tuple[Any, ...]) -> OrderError:
