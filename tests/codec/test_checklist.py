@@ -187,6 +187,12 @@ def test_an_invalid_physical_type_is_rejected(kernel: Kernel, physical: int) -> 
     rejected(kernel, OptionsError, w.options(physical), match=f"physical type {physical}")
 
 
+def test_a_malformed_namespace_is_rejected_before_its_iri_is_made(kernel: Kernel) -> None:
+    parts = (w.options(version=2), w.name("no IRI"), w.row(6, bytes_field(2, b"") + b"\xff"))
+    with pytest.raises(WireError, match="ends after its message"):
+        kernel.decode(w.frame(*parts), factory=OxigraphFactory(blank_nodes="keep"))
+
+
 def test_writers_put_namespaces_before_the_statements() -> None:
     spaces = {"": "urn:", "ex": "http://example.org/#"}
     (data,) = encode([SPO], namespaces=spaces)

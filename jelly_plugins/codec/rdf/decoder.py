@@ -213,17 +213,18 @@ class Decoder(RowReader):
         assert self.options is not None
         self.options.check_namespaces()
         name = ""
-        value = None
+        iri: tuple[int, int] | None = None
         for number, start, stop, _ in read_fields(
             data, pos, end, NAMESPACE_FIELDS, "RdfNamespaceDeclaration"
         ):
             if number == 1:
                 name = self._terms.string(data, start, stop, "a namespace's name")
             else:
-                value = self._terms.iri(data, start, stop)
-        if value is None:
+                iri = start, stop
+        if iri is None:
             raise StatementError("a namespace declaration has no IRI")
-        return name, value
+        # The whole row is well-formed before the factory makes its term, as in the kernel.
+        return name, self._terms.iri(data, *iri)
 
 
 def count_rows(data: bytes) -> dict[int, int]:
