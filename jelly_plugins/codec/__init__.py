@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Final
 
 from ..lazy import pure_python
-from .common.framing import FrameSplitter, delimit, is_delimited
 from .common.limits import DEFAULT_LIMITS, Limits
+from .common.options import LogicalType, PhysicalType, StreamOptions
 from .common.row_writer import DEFAULT_FRAME_BYTES, DEFAULT_FRAME_ROWS
 from .common.terms import (
     DEFAULT_GRAPH,
@@ -30,12 +30,12 @@ from .common.terms import (
     Triple,
     describe,
 )
+from .common.wire import FrameSplitter, delimit, is_delimited
 from .patch.columns import OperationColumns
 from .patch.decoder import PatchFrame
 from .patch.operations import AnyOperation, Header, Namespace, Operation, OperationKind
 from .patch.options import PatchOptions, PatchStatementType, PatchStreamType
 from .rdf.decoder import AnyFrame, Frame
-from .rdf.options import LogicalType, PhysicalType, StreamOptions
 from .text.columns import DEFAULT_BATCH_BYTES, DEFAULT_BATCH_ROWS, Column, Columns
 from .text.ntriples import LineParser
 

@@ -61,8 +61,8 @@ from .text import transcoding as reference_text
 from .rdf.decoder import Frame
 from .common.limits import DEFAULT_LIMITS, ROW_OVERHEAD, over
 from .common.term_reader import Checkpoint
-from .patch.operations import CHAIN_KEYS, END, Header, Namespace, Operation, OperationKind
-from .rdf.options import PhysicalType, StreamOptions
+from .patch.operations import Header, Namespace, Operation, OperationKind
+from .common.options import PhysicalType, StreamOptions
 from .patch.decoder import PatchFrame
 from .patch.options import PatchStatementType
 from .patch.encoder import check_width
@@ -72,6 +72,7 @@ from .common.wire import string_field
 cdef size_t CACHE_ENTRIES = reference_terms.CACHE_ENTRIES
 cdef size_t CACHED_STRING = reference_terms.CACHED_STRING
 cdef uint64_t LEAST_TRIPLE = reference_writer.LEAST_TRIPLE
+cdef uint64_t LEAST_PREFIXES = reference_writer.LEAST_PREFIXES
 cdef size_t LONG_TERM = reference_text.LONG_TERM
 cdef size_t TEXT_CHUNK = reference_text.CHUNK
 cdef bytes XSD_STRING_OBJECT = XSD_STRING.encode()

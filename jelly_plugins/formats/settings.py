@@ -19,8 +19,7 @@ from ..codec import (
     StreamOptions,
     TermFactory,
 )
-from ..codec.common.options import FLAGS, TABLES
-from ..codec.rdf.options import GROUPED
+from ..codec.common.options import FLAGS, GROUPED, TABLES
 from ..codec.text.ntriples import Dialect, Notation
 from ..errors import OptionsError
 from ..io.sources import Format, FormatName, Source, format_named, format_of

@@ -21,7 +21,7 @@ from itertools import count
 from typing import Any, Final
 
 from ..codec import DEFAULT_LIMITS, Decoder, Encoder, Frame, Limits, StreamOptions
-from ..codec.rdf.options import VERSION_1_1
+from ..codec.common.options import VERSION_1_1
 from ..errors import OptionsError, ServiceError
 from ..formats.transcode import ScopedFactory
 from .frames import DEFAULT_BUFFER_BYTES, FRAME_SIZE, FrameBuffer, outgoing

@@ -12,10 +12,9 @@ from typing import Any, Final, Self
 
 from ..backends import find_owner, get_backend
 from ..codec import DEFAULT_LIMITS, Limits, LogicalType, StreamOptions, describe
-from ..codec.common.framing import FrameSplitter
 from ..codec.common.options import write_options
 from ..codec.common.row_reader import ROW_TAG
-from ..codec.common.wire import bytes_field, read_field
+from ..codec.common.wire import FrameSplitter, bytes_field, read_field
 from ..codec.rdf.decoder import first_options
 from ..codec.rdf.rules import Row
 from ..errors import JellyError

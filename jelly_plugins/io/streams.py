@@ -48,9 +48,15 @@ from ..codec import (
     describe,
 )
 from ..codec.common.detection import StreamKind, jena_kind_of, kind_of
-from ..codec.common.framing import DETECTION_BYTES, is_delimited
 from ..codec.common.limits import over
-from ..codec.common.wire import BYTES, MAX_VARINT_BYTES, read_field, read_varint
+from ..codec.common.wire import (
+    BYTES,
+    DETECTION_BYTES,
+    MAX_VARINT_BYTES,
+    is_delimited,
+    read_field,
+    read_varint,
+)
 from ..codec.rdf.decoder import (
     GraphT,
     IriT,

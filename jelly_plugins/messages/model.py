@@ -23,7 +23,7 @@ from ..codec import (
     TermFactory,
     Triple,
 )
-from ..codec.common.conversion import convert
+from ..codec.common.terms import convert
 from ..codec.common.terms import describe as describe_generic
 from ..errors import TermError
 from ..io.streams import GENERIC

@@ -24,7 +24,7 @@ from ..codec import (
     StreamOptions,
     delimit,
 )
-from ..codec.rdf.options import GROUPED, logical_name
+from ..codec.common.options import GROUPED, logical_name
 from ..errors import JellyError, OptionsError, StatementError, TermError
 from ..formats.jelly import encoded
 from ..formats.jelly_text import text_output

@@ -26,7 +26,7 @@ from rdflib.serializer import Serializer
 from rdflib.term import Literal, URIRef
 
 from ..codec import DEFAULT_GRAPH, Encoder, LogicalType, PhysicalType, StreamOptions
-from ..codec.rdf.options import GROUPED
+from ..codec.common.options import GROUPED
 from ..errors import OptionsError, TermError
 from ..io.sinks import Destination, compressed, compression_of
 from ..io.sources import did_you_mean

@@ -22,8 +22,8 @@ from ..codec import (
     PhysicalType,
     StreamOptions,
 )
+from ..codec.common.options import logical_name
 from ..codec.rdf.decoder import opens_with_options
-from ..codec.rdf.options import logical_name
 from ..codec.rdf.rules import Row
 from ..formats.settings import ConversionSettings, Given, Job
 from ..formats.table import open_reader

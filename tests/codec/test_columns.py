@@ -174,13 +174,11 @@ def test_rows_before_an_error_are_kept(kernel: Kernel) -> None:
     assert caught.value.frame == 1
     [columns] = decoder.flush()
     assert (columns.rows, columns.frames) == (4, ((0, 4),))
-    with pytest.raises(OrderError):
-        list(decoder.decode(first[0]))
 
 
-def test_a_frame_must_be_consumed(kernel: Kernel) -> None:
+def test_a_frame_must_be_consumed() -> None:
     [frame] = frames_of(ROWS)
-    decoder = kernel.ColumnDecoder(batch_rows=1)
+    decoder = native().ColumnDecoder(batch_rows=1)
     next(iter(decoder.decode(frame)))
     with pytest.raises(OrderError):
         list(decoder.decode(frame))
@@ -215,7 +213,7 @@ def test_columns_are_written_as_statements_are(kernel: Kernel, physical_type: Ph
     assert made + encoder.finish() == expected
 
 
-@pytest.mark.parametrize("most", [0, 1, 10, 1000])
+@pytest.mark.parametrize("most", [1, 10, 1000])
 def test_statements_that_repeat(kernel: Kernel, most: int) -> None:
     rows = [(S, P, O)] * 45 + [(S, P, S)] * 45 + [(O, P, S)]
     settings: dict[str, Any] = {"frame_rows": 60, "limits": Limits(frame_repeats=most)}

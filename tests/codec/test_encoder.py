@@ -137,7 +137,7 @@ def test_an_element_larger_than_a_reader_accepts_is_rejected(kernel: Kernel) -> 
 
 def test_repeats_are_spread_over_frames(kernel: Kernel) -> None:
     for physical, statement in ((PhysicalType.TRIPLES, SPO), (PhysicalType.GRAPHS, (*SPO, G))):
-        for most in (0, 1, 10):
+        for most in (1, 10):
             limits = Limits(frame_repeats=most)
             encoder = kernel.Encoder(
                 StreamOptions(physical_type=physical), frame_rows=1000, limits=limits
@@ -153,11 +153,11 @@ def iris(count: int, prefixes: int = 1) -> list[Iri]:
     return [Iri(f"http://{number % prefixes}/{number}") for number in range(count)]
 
 
-@pytest.mark.parametrize("names", [8, 9, 20])
-@pytest.mark.parametrize("prefixes", [0, 1, 2, 3, 5])
+@pytest.mark.parametrize("names", [8, 20])
+@pytest.mark.parametrize("prefixes", [0, 1, 8])
 @pytest.mark.parametrize("physical", list(PhysicalType))
 def test_tiny_tables(kernel: Kernel, names: int, prefixes: int, physical: PhysicalType) -> None:
-    terms = iris(40, prefixes=7)
+    terms = iris(40, prefixes=11)
     statements: list[Any] = [
         (terms[n * 7 % 40], terms[n * 3 % 40], Literal("1", datatype=f"urn:d{n % 3}"))
         for n in range(200)
@@ -468,11 +468,14 @@ def test_strings_above_the_limit_are_rejected(kernel: Kernel) -> None:
 def test_huge_strings_are_written_and_read(kernel: Kernel) -> None:
     huge = "x" * (16 << 20)
     quad = Quad(*(Iri(letter + huge[1:]) for letter in "abcd"))
+    most = Quad(*quad[:3], DEFAULT_GRAPH)
     literal = Quad(S, P, Literal(huge), DEFAULT_GRAPH)
     encoder = kernel.Encoder(QUADS)
-    frames = [*encoder.add([quad]), *encoder.add([literal, quad]), *encoder.finish()]
+    frames = [*encoder.add([most]), *encoder.add([literal, most]), *encoder.finish()]
     assert max(map(len, frames)) <= Limits().frame_bytes
-    assert kernel.statements(*frames) == [quad, literal, quad]
+    assert kernel.statements(*frames) == [most, literal, most]
+    with pytest.raises(LimitError, match="frame_bytes"):
+        kernel.encode([quad], QUADS)
     with pytest.raises(LimitError, match="string_bytes"):
         kernel.encode([Triple(S, P, Literal(huge + "x"))])
 
@@ -498,13 +501,6 @@ def test_a_row_larger_than_a_frame_is_rejected(kernel: Kernel) -> None:
     frames = [*encoder.add(fits), *encoder.finish()]
     assert max(map(len, frames)) <= 1000
     assert kernel.statements(*frames, limits=limits) == [SPO, *fits]
-
-
-def test_rows_above_the_limit_fill_several_frames(kernel: Kernel) -> None:
-    limits = Limits(frame_rows=4)
-    frames = kernel.encode([SPO, Triple(OB, S, P)], frame_rows=100, limits=limits)
-    assert max(len(row_kinds(data)) for data in frames) <= 4
-    assert kernel.statements(*frames, limits=limits) == [SPO, Triple(OB, S, P)]
 
 
 def test_lookups_stay_within_the_limits_of_a_reader(kernel: Kernel) -> None:

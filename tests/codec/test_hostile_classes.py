@@ -20,7 +20,6 @@ from jelly_plugins.jena.streams import RowWriter
 from jelly_plugins.rdflib.terms import EncoderTerms
 
 from ..fuzz.comparison import native
-from ..fuzz.hostile import run
 from .conftest import Kernel
 
 S, P, O, G = (Iri(f"urn:{letter}") for letter in "spog")  # noqa: E741
@@ -126,12 +125,6 @@ def test_a_length_reserves_no_memory_for_rdflib() -> None:
     assert list(map(len, batch)) == [4, 4]
     [batch] = terms.statements([Endless()], (terms.term(uri),))
     assert list(map(len, batch)) == [6]
-
-
-@pytest.mark.parametrize("name", ["python", "native"])
-def test_hostile_classes(name: str) -> None:
-    """Run ``tests.fuzz.hostile`` for some seconds."""
-    assert run(range(140), name) == 140
 
 
 @pytest.mark.parametrize("wrong", [None, 7, ("a", "b")])

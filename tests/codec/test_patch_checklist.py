@@ -16,7 +16,6 @@ from jelly_plugins.codec import (
     DEFAULT_GRAPH,
     DEFAULT_LIMITS,
     BlankNode,
-    FrameSplitter,
     GenericFactory,
     Iri,
     Limits,
@@ -30,8 +29,6 @@ from jelly_plugins.codec import (
     PatchStreamType,
     Quad,
     Triple,
-    delimit,
-    is_delimited,
 )
 from jelly_plugins.codec.common.wire import bytes_field, varint_field
 from jelly_plugins.codec.patch.operations import (
@@ -106,18 +103,6 @@ def rejected(error: type[JellyError], *parts: bytes, match: str, row: int | None
 # Rows, options, lookups and limits: as in Jelly-RDF
 
 
-def test_a_stream_may_be_delimited_or_bare() -> None:
-    frame = w.frame(w.options(), w.start(), w.commit())
-    assert not is_delimited(frame)
-    assert is_delimited(delimit(frame))
-
-
-def test_a_row_sets_one_field() -> None:
-    rejected(WireError, w.options(), bytes_field(1, b""), match="empty")
-    both = bytes_field(1, bytes_field(6, b"") + bytes_field(7, b""))
-    rejected(WireError, w.options(), both, match="two fields")
-
-
 def test_rows_without_content_are_empty() -> None:
     full = bytes_field(1, bytes_field(6, varint_field(1, 1)))
     # Unknown fields are skipped, as everywhere.
@@ -133,7 +118,7 @@ def test_options_come_first() -> None:
             read(*frames)
     # The options must be in the first row, but not in the first frame.
     assert read(w.frame(), w.frame(w.options(w.FLAT))) == [END]
-    assert read(w.frame(), w.frame(w.options(w.FRAME))) == [END, END]
+    assert read(w.frame(), w.frame(w.options(w.FRAME))) == [END]
 
 
 def test_options_may_be_repeated_and_not_changed() -> None:
@@ -196,19 +181,6 @@ def test_a_writer_writes_version_1() -> None:
         PatchEncoder(PatchOptions(version=2))
 
 
-def test_lookups_carry_over_patches_and_do_not_wait_for_them() -> None:
-    frames = [
-        w.frame(w.options(), w.prefix("urn:"), *map(w.name, "spo"), w.add(*[w.iri(1, 1)] * 3)),
-        w.frame(w.add(w.iri(name=2))),
-    ]
-    assert [each.value for each in read(*frames) if each.value] == [
-        Triple(S, S, S),
-        Triple(P, S, S),
-    ]
-    rejected(LookupTableError, w.options(), w.name("a", 9), match="outside the declared table")
-    rejected(LookupTableError, w.options(), w.add(*w.spo()), match="never set")
-
-
 def test_limits_hold() -> None:
     head = (w.options(), *w.SPO, w.add(*w.spo()))
     repeats = w.frame(*head, *[w.delete()] * 5)
@@ -234,16 +206,6 @@ def test_a_writer_keeps_within_the_limits() -> None:
 
 
 # Statement type and stream type
-
-
-@pytest.mark.parametrize("stream", [0, 4])
-def test_stream_type_is_one_of_three(stream: int) -> None:
-    rejected(OptionsError, w.options(stream), match=f"stream type {stream}")
-
-
-@pytest.mark.parametrize("statement", [0, 3])
-def test_statement_type_is_one_of_two(statement: int) -> None:
-    rejected(OptionsError, w.options(statement=statement), match=f"statement type {statement}")
 
 
 def test_statements_are_quads_on_the_wire() -> None:
@@ -295,31 +257,6 @@ def test_quads_have_one() -> None:
 # Patches
 
 
-def test_frame_each_frame_is_a_patch() -> None:
-    frames = [
-        w.frame(w.options(w.FRAME), w.start(), w.commit()),
-        w.frame(),
-        w.frame(w.start(), w.abort()),
-    ]
-    assert read(*frames) == [BEGIN, COMMIT, END, END, BEGIN, ABORT, END]
-    assert read(w.frame(w.options(w.FRAME))) == [END]
-
-
-def test_flat_the_stream_is_a_patch() -> None:
-    frames = [w.frame(w.options(w.FLAT), w.start()), w.frame(), w.frame(w.commit())]
-    assert read(*frames) == [BEGIN, COMMIT, END]
-
-
-def test_punctuation_ends_patches() -> None:
-    frames = [
-        w.frame(w.options(w.PUNCTUATED), w.mark(), w.start(), w.commit()),
-        w.frame(w.mark(), w.mark(), w.start(), w.abort(), w.mark()),
-        w.frame(),
-    ]
-    assert read(*frames) == [END, BEGIN, COMMIT, END, END, BEGIN, ABORT, END]
-    assert read(w.frame(w.options(w.PUNCTUATED))) == []
-
-
 @pytest.mark.parametrize("stream", [w.FRAME, w.FLAT])
 def test_punctuation_is_rejected_elsewhere(stream: int) -> None:
     rejected(OrderError, w.options(stream), w.mark(), match="PUNCTUATION .* of type")
@@ -346,23 +283,20 @@ def test_rows_after_the_last_punctuation_are_an_unfinished_patch() -> None:
 
 
 @pytest.mark.parametrize(
-    ("rows", "loosely"),
+    "rows",
     [
-        ([w.start(), w.commit()], False),
-        ([w.start(), w.abort()], False),
-        ([w.namespace_delete("x")], True),
-        ([w.start(), w.commit(), w.namespace_delete("x")], True),
+        [w.start(), w.commit()],
+        [w.start(), w.abort()],
+        [w.namespace_delete("x")],
+        [w.start(), w.commit(), w.namespace_delete("x")],
     ],
 )
-def test_the_end_of_the_stream_may_replace_the_last_punctuation(
-    rows: list[bytes], loosely: bool
-) -> None:
+def test_the_end_of_the_stream_may_replace_the_last_punctuation(rows: list[bytes]) -> None:
     # As Jelly-JVM writes it.
     frame = w.frame(w.options(w.PUNCTUATED), w.mark(), *rows)
     decoder = PatchDecoder(GenericFactory())
     decoder.decode(frame)
     assert decoder.inside_patch
-    assert decoder.ends_loosely is loosely
     assert decoder.finish() == [END]
     [deviation] = decoder.deviations
     assert isinstance(deviation, TruncatedError)
@@ -430,51 +364,6 @@ def test_large_patches_take_several_frames_unless_each_frame_is_one() -> None:
 # Repeats and namespaces
 
 
-def test_additions_and_deletions_share_their_repeats() -> None:
-    frame = w.frame(
-        w.options(),
-        *w.SPO,
-        w.add(*w.spo()),
-        w.delete(),
-        w.delete(w.bnode()),
-        w.add(None, w.iri(name=1)),
-    )
-    b = BlankNode("b")
-    assert read(frame) == [
-        add(SPO),
-        delete(SPO),
-        delete(Triple(b, P, OB)),
-        add(Triple(b, S, OB)),
-        END,
-    ]
-
-
-def test_repeats_carry_over_patches() -> None:
-    frames = [w.frame(w.options(), *w.SPO, w.add(*w.spo())), w.frame(), w.frame(w.delete())]
-    assert read(*frames) == [add(SPO), END, END, delete(SPO), END]
-
-
-def test_namespaces_and_statements_share_the_graph() -> None:
-    frame = w.frame(
-        w.options(statement=w.QUADS),
-        *w.SPO,
-        w.name("urn:g"),
-        w.namespace_add("x", w.iri(name=1), w.iri(name=4)),
-        w.add(*w.spo()),
-        w.namespace_delete("x", None, w.default_graph()),
-        w.add(),
-        w.namespace_add("y", w.iri(name=1)),
-    )
-    assert read(frame) == [
-        add_namespace("x", S, G),
-        add(SPOG),
-        delete_namespace("x", None, DEFAULT_GRAPH),
-        add(Quad(S, P, OB, DEFAULT_GRAPH)),
-        add_namespace("y", S, DEFAULT_GRAPH),
-        END,
-    ]
-
-
 def test_a_namespace_without_a_graph_to_repeat_is_the_default_graphs() -> None:
     # As Jelly-JVM writes prefixes at the start.
     frame = w.frame(w.options(statement=w.QUADS), w.namespace_delete("x"), w.namespace_delete("y"))
@@ -488,28 +377,6 @@ def test_a_namespace_without_a_graph_to_repeat_is_the_default_graphs() -> None:
     with pytest.raises(StatementError, match="repeats the graph, but no row") as caught:
         PatchDecoder(GenericFactory(), strict=True).decode(frame)
     assert str(caught.value) == str(deviation)
-
-
-def test_statements_cannot_repeat_a_missing_namespace_graph() -> None:
-    rejected(
-        StatementError,
-        w.options(statement=w.QUADS),
-        *w.SPO,
-        w.namespace_delete("x"),
-        w.add(*w.spo()),
-        match="graph repeats",
-    )
-
-
-@pytest.mark.parametrize("graph_first", [False, True])
-def test_a_namespaces_iri_is_read_before_its_graph(graph_first: bool) -> None:
-    frame = w.frame(
-        w.options(statement=w.QUADS),
-        w.name("urn:s"),
-        w.name("urn:g"),
-        w.namespace_add("", w.iri(), w.iri(), graph_first=graph_first),
-    )
-    assert read(frame) == [add_namespace("", S, G), END]
 
 
 def test_an_added_namespace_has_an_iri() -> None:
@@ -554,28 +421,6 @@ def test_a_writer_omits_repeated_terms() -> None:
 # Headers
 
 
-def test_headers_advance_the_state_and_do_not_repeat() -> None:
-    frame = w.frame(
-        w.options(),
-        w.prefix("urn:"),
-        *map(w.name, "spo"),
-        w.header("id", w.iri(1)),
-        w.add(w.iri(), w.iri(), w.iri(name=1)),
-        w.header("", w.literal("v", lang="en")),
-        w.header("prev", w.bnode()),
-        w.add(),
-    )
-    statement = Triple(P, OB, S)
-    assert read(frame) == [
-        header("id", S),
-        add(statement),
-        header("", Literal("v", langtag="en")),
-        header("prev", BlankNode("b")),
-        add(statement),
-        END,
-    ]
-
-
 def test_a_header_has_one_value() -> None:
     rejected(StatementError, w.options(), w.header("id"), match="has no value")
     rejected(
@@ -594,15 +439,6 @@ def test_a_writer_writes_every_value() -> None:
 # Transactions
 
 
-@pytest.mark.parametrize("stream", [w.FRAME, w.FLAT, w.PUNCTUATED])
-def test_transactions_are_in_order(stream: int) -> None:
-    head = w.options(stream)
-    for end in (w.commit(), w.abort()):
-        rejected(OrderError, head, end, match="outside a transaction")
-        rejected(OrderError, head, w.start(), end, end, match="a transaction")
-    rejected(OrderError, head, w.start(), w.start(), match="START inside a transaction")
-
-
 def test_a_transaction_stays_within_its_patch() -> None:
     rejected(
         OrderError, w.options(w.FRAME), w.start(), w.name("x"), match="patch, ends inside", row=1
@@ -611,12 +447,6 @@ def test_a_transaction_stays_within_its_patch() -> None:
     for stream in (w.FLAT, w.PUNCTUATED):
         with pytest.raises(TruncatedError, match="ends inside a transaction"):
             read(w.frame(w.options(stream), w.start()), w.frame())
-
-
-def test_a_transaction_may_span_frames() -> None:
-    for stream, mark in ((w.FLAT, b""), (w.PUNCTUATED, w.mark())):
-        frames = [w.frame(w.options(stream), w.start()), w.frame(w.commit()), w.frame(mark)]
-        assert read(*frames) == [BEGIN, COMMIT, END]
 
 
 @pytest.mark.parametrize("options", [FLAT, FRAME, PUNCTUATED])
@@ -665,15 +495,6 @@ def test_rejected_operations_change_nothing() -> None:
             encoder.add([operation])
     frames = encoder.add([add(SPOG), END])
     assert read(*frames) == [add(SPOG), add(SPOG), END]
-
-
-def test_frames_out_of_a_byte_stream() -> None:
-    frames = write([add(SPOG), END, END])
-    data = b"".join(map(delimit, frames))
-    splitter = FrameSplitter()
-    cut = [frame for byte in data for frame in splitter.feed(bytes((byte,)))]
-    assert [*cut, *splitter.finish()] == frames
-    assert splitter.pending == 0
 
 
 def test_operations_are_what_their_numbers_say() -> None:

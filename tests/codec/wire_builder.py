@@ -12,11 +12,10 @@ from __future__ import annotations
 from functools import partial
 from typing import NamedTuple
 
-from jelly_plugins.codec.common.framing import delimit
+from jelly_plugins.codec.common.options import PhysicalType
 from jelly_plugins.codec.common.positions import GRAPH_START_FIELDS, POSITIONS, STATEMENT_FIELDS
 from jelly_plugins.codec.common.terms import Kind
-from jelly_plugins.codec.common.wire import bytes_field, varint, varint_field
-from jelly_plugins.codec.rdf.options import PhysicalType
+from jelly_plugins.codec.common.wire import bytes_field, delimit, varint, varint_field
 from jelly_plugins.codec.rdf.rules import Row
 
 TRIPLES = PhysicalType.TRIPLES

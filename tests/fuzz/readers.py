@@ -121,11 +121,10 @@ def columns(
     for number, frame in enumerate(frames):
         error = lent(take_all, decoder, batches, frame)
         if error is not None:
-            again = lent(take_all, decoder, batches, frame)
             batches += decoder.flush()
             rows = [row for batch in batches for row in rows_of(batch)]
             # Full batches may include rows of the rejected frame.
-            return [rows[: _statements_in(frames[:number])], again], error.error
+            return [rows[: _statements_in(frames[:number])]], error.error
     made = lent(decoder.finish)
     if isinstance(made, Rejection):
         return [*batches, *decoder.flush()], made.error
@@ -162,13 +161,12 @@ def patch_columns(
     for frame in frames:
         error = lent(take_all, decoder, batches, frame)
         if error is not None:
-            again = lent(take_all, decoder, batches, frame)
             batches += decoder.flush()
             rows = [row for batch in batches for row in operations_of(batch)]
             if set(settings) - {"notation"}:
                 # Full batches may include rows of the rejected frame.
                 del rows[_operations_in(frames[: decoder.next_frame]) :]
-            return [rows, again], error.error
+            return [rows], error.error
     state = (decoder.options, decoder.inside_patch, decoder.next_frame)
     made = lent(decoder.finish)
     if isinstance(made, Rejection):

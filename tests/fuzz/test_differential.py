@@ -1,4 +1,4 @@
-"""Compare the compiled kernel with its reference: some thousand cases, or more with
+"""Compare the compiled kernel with its reference: 3,000 cases, or another number with
 JELLY_FUZZ_CASES and JELLY_FUZZ_SEED.
 """
 
@@ -16,7 +16,7 @@ from ..shared_data import ROOT
 from .comparison import native
 from .lending import LENDER
 
-CASES = int(os.environ.get("JELLY_FUZZ_CASES", "200"))
+CASES = int(os.environ.get("JELLY_FUZZ_CASES", "3000"))
 SEED = int(os.environ.get("JELLY_FUZZ_SEED", "0"))
 
 

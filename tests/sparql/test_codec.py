@@ -8,6 +8,7 @@ import tracemalloc
 import zlib
 from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import replace
 from random import Random
 from typing import Any
 
@@ -18,7 +19,13 @@ from jelly_plugins.codec import DEFAULT_GRAPH, Column, GenericFactory, Kind, des
 from jelly_plugins.codec.sparql import decoder, encoder, kernel, reading, writing
 from jelly_plugins.codec.sparql.decoder import ResultsColumnDecoder, ResultsDecoder
 from jelly_plugins.codec.sparql.encoder import ResultsEncoder, encode_boolean
-from jelly_plugins.codec.sparql.options import IRIS, LITERALS, MIXED, ResultsOptions
+from jelly_plugins.codec.sparql.options import (
+    IRIS,
+    LITERALS,
+    MIXED,
+    RESULTS_LIMITS,
+    ResultsOptions,
+)
 from jelly_plugins.errors import JellyError, LimitError, OptionsError, StatementError, TermError
 from jelly_plugins.proto import sparql_pb2
 
@@ -78,7 +85,7 @@ def test_many_random_results(part: int) -> None:
         check_random(seed)
 
 
-DAMAGE_LIMITS = Limits(frame_cells=100_000, frame_rows=100_000)
+DAMAGE_LIMITS = replace(RESULTS_LIMITS, frame_cells=100_000, frame_rows=100_000)
 
 
 def check_damaged(seed: int, cases: int) -> None:
@@ -121,7 +128,13 @@ def outcome(frames: list[bytes], reader: ResultsDecoder) -> Any:
     return found
 
 
-SMALL = Limits(frame_cells=500, string_bytes=60, frame_expansion=3000, lookup_characters=2000)
+SMALL = replace(
+    RESULTS_LIMITS,
+    frame_cells=500,
+    string_bytes=60,
+    frame_expansion=3000,
+    lookup_characters=2000,
+)
 
 
 def test_both_kernels_agree(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -393,7 +406,7 @@ def test_a_frame_holds_no_more_entries_than_its_tables() -> None:
     frames = written(["a", "b"], rows, options=small)
     assert len(frames) == 8
     assert read(frames) == rows
-    # If a row has two prefixes and the table holds one, its IRIs are written whole.
+    # With so small a table, IRIs are written whole.
     two = [(Iri("urn:a#x"), Iri("urn:b#y"))]
     assert read(written(["a", "b"], two, options=small)) == two
     wide = [tuple(Iri(f"urn:{n}") for n in range(129))]

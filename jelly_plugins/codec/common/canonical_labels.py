@@ -50,9 +50,14 @@ def canonical_labels(
     {'x': 'ba10a20a827f97d656dd05f6154a4409'}
     """
     graph = _Graph(steps)
-    add = _Shapes(describe, graph).add
     for statement in statements:
-        add(statement)
+        terms = [describe(term) for term in statement]
+        if any(term[0] in _WITH_NODES for term in terms):
+            # The constant part, with numbers for the blank nodes, which follow in order.
+            places: dict[str, int] = {}
+            text = "".join([_text(term, describe, places) for term in terms])
+            if places:
+                graph.add(_digest(text.encode("utf-8", "surrogatepass")), places)
     try:
         return graph.labels()
     except RecursionError:
@@ -71,39 +76,23 @@ def _digest(*parts: bytes) -> bytes:
     return blake2b(b"".join(parts), digest_size=_SIZE).digest()
 
 
-class _Shapes:
-    """Split statements into their constant part and their blank nodes, in order."""
-
-    def __init__(self, describe: Describe, graph: _Graph) -> None:
-        self._describe = describe
-        self._graph = graph
-
-    def add(self, statement: tuple[Any, ...]) -> None:
-        terms = [self._describe(term) for term in statement]
-        if not any(term[0] in _WITH_NODES for term in terms):
-            return
-        places: dict[str, int] = {}
-        text = "".join([self._text(term, places) for term in terms])
-        if places:
-            self._graph.add(_digest(text.encode("utf-8", "surrogatepass")), places)
-
-    def _text(self, term: tuple[Any, ...], places: dict[str, int]) -> str:
-        """Write a described term in a form unique to it; blank nodes are numbered."""
-        kind, *parts = term
-        if kind is Kind.BLANK_NODE:
-            return f"B{places.setdefault(parts[0], len(places))} "
-        if kind is Kind.TRIPLE:
-            return f"T{''.join([self._text(self._describe(part), places) for part in parts])}"
-        if kind is Kind.DEFAULT_GRAPH:
-            return ""
-        if kind is Kind.LITERAL:
-            lex, langtag, datatype = parts
-            if langtag is not None:
-                return f"L{len(lex)} {lex}@{len(langtag)} {langtag.lower()}"
-            if datatype is None or datatype == XSD_STRING:
-                return f"S{len(lex)} {lex}"
-            return f"D{len(lex)} {lex}^{len(datatype)} {datatype}"
-        return f"I{len(parts[0])} {parts[0]}"
+def _text(term: tuple[Any, ...], describe: Describe, places: dict[str, int]) -> str:
+    """Write a described term in a form unique to it; blank nodes are numbered."""
+    kind, *parts = term
+    if kind is Kind.BLANK_NODE:
+        return f"B{places.setdefault(parts[0], len(places))} "
+    if kind is Kind.TRIPLE:
+        return f"T{''.join([_text(describe(part), describe, places) for part in parts])}"
+    if kind is Kind.DEFAULT_GRAPH:
+        return ""
+    if kind is Kind.LITERAL:
+        lex, langtag, datatype = parts
+        if langtag is not None:
+            return f"L{len(lex)} {lex}@{len(langtag)} {langtag.lower()}"
+        if datatype is None or datatype == XSD_STRING:
+            return f"S{len(lex)} {lex}"
+        return f"D{len(lex)} {lex}^{len(datatype)} {datatype}"
+    return f"I{len(parts[0])} {parts[0]}"
 
 
 class _Graph:

@@ -7,12 +7,20 @@ options are valid.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from enum import StrEnum
 from typing import Final
 
 from ...errors import WireError
-from .framing import DETECTION_BYTES, is_delimited
-from .wire import BYTES, MAX_VARINT_BYTES, VARINT, read_field, read_varint
+from .wire import (
+    BYTES,
+    DETECTION_BYTES,
+    MAX_VARINT_BYTES,
+    VARINT,
+    is_delimited,
+    read_field,
+    read_varint,
+)
 
 
 class StreamKind(StrEnum):
@@ -61,18 +69,14 @@ def kind_of(opening: bytes) -> StreamKind | None:
             tag, start, pos, _ = read_field(opening, pos, end)
         if _CONTROLS.search(opening, start, pos) is None:
             return None
-        if _has_name_table(opening, start, pos):
+        if _NAME_TABLE in _tags(opening, start, pos):
             return StreamKind.JELLY_SPARQL
         tag, start, stop, _ = read_field(opening, start, pos)
-        if tag != _FIRST_MESSAGE or start == stop:
+        if tag != _FIRST_MESSAGE:
             return None
-        while start < stop:
-            tag, _, start, _ = read_field(opening, start, stop)
-            if tag in _TELLING:
-                return _TELLING[tag]
+        return next((_TELLING[tag] for tag in _tags(opening, start, stop) if tag in _TELLING), None)
     except WireError:
         return None
-    return None
 
 
 def jena_kind_of(opening: bytes) -> StreamKind | None:
@@ -125,9 +129,8 @@ def is_cut(opening: bytes) -> bool:
     return start + length > end
 
 
-def _has_name_table(opening: bytes, start: int, stop: int) -> bool:
-    while start < stop:
-        tag, _, start, _ = read_field(opening, start, stop)
-        if tag == _NAME_TABLE:
-            return True
-    return False
+def _tags(data: bytes, pos: int, end: int) -> Iterator[int]:
+    """Yield the tags of a message's fields."""
+    while pos < end:
+        tag, _, pos, _ = read_field(data, pos, end)
+        yield tag

@@ -69,10 +69,7 @@ DEFAULT_LIMITS = Limits()
 
 
 def usual_expansion(size: int, rows: int) -> int:
-    """What a frame may expand to that does not count for the next one.
-
-    :param size: of the frame, in bytes.
-    """
+    """What a frame may expand to that does not count for the next one."""
     return size + (rows << 10)
 
 

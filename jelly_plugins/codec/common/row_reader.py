@@ -15,7 +15,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from enum import IntEnum
-from typing import Any, ClassVar, Final, Generic, Protocol, TypeVar
+from typing import Any, ClassVar, Final
 
 from ...errors import JellyError, OptionsError, OrderError, WireError
 from .limits import Limits, over, usual_expansion
@@ -26,20 +26,6 @@ from .wire import BYTES, read_field, read_fields, wrong_type
 ROW_NUMBER: Final = 1
 ROW_TAG: Final = ROW_NUMBER << 3 | BYTES
 
-R = TypeVar("R", bound=IntEnum)
-
-
-class CountsRows(Protocol):
-    """The current frame; its decoder updates the number of rows when it fails."""
-
-    @property
-    def index(self) -> int: ...
-
-    rows: int
-
-
-F = TypeVar("F", bound=CountsRows)
-
 
 class RowFormat:
     """The rows of a format.
@@ -47,8 +33,6 @@ class RowFormat:
     :param rows: the fields that a row may set, all of them messages. The first holds options, the
         second and third hold statements.
     :param rules: the tables of the order of rows.
-    :param message: the prefix of the names of the messages of frames and rows.
-    :param options: the class of its options.
     """
 
     def __init__(
@@ -65,7 +49,7 @@ class RowFormat:
         self.entry_rows = named["NAME"], named["PREFIX"], named["DATATYPE"]
 
 
-class RowReader(ABC, Generic[R, F]):
+class RowReader(ABC):
     """Reads the rows of a stream's frames, one frame after the other.
 
     :param limits: the limits on untrusted input.
@@ -97,10 +81,8 @@ class RowReader(ABC, Generic[R, F]):
         """Number of the next frame."""
         return self._frames
 
-    def _decode_frame(self, data: bytes, frame: F, taken: list[Any]) -> F:
-        """Decode a frame into ``frame`` and its statements into ``taken``; errors get the frame's
-        number and that of the row.
-        """
+    def _decode_frame(self, data: bytes, frame: Any, taken: list[Any]) -> None:
+        """Decode a frame into ``frame`` and its statements into ``taken``."""
         try:
             if len(data) > self._limits.frame_bytes:
                 raise over(self._limits, "frame_bytes", len(data), "the length of a frame")
@@ -111,9 +93,8 @@ class RowReader(ABC, Generic[R, F]):
             error.locate(frame=frame.index, row=frame.rows - 1 if in_a_row else None)
             raise
         self._frames += 1
-        return frame
 
-    def _decode_rows(self, data: bytes, frame: F, taken: list[Any]) -> None:
+    def _decode_rows(self, data: bytes, frame: Any, taken: list[Any]) -> None:
         format_ = self._format
         options, first, second = (format_.numbers[number] for number in (1, 2, 3))
         if self._terms is not None:
@@ -171,22 +152,22 @@ class RowReader(ABC, Generic[R, F]):
             self._state = state
         self.end_frame(frame)
 
-    def _taken(self, row: R, statement: Any) -> Any:  # noqa: ARG002
+    def _taken(self, row: Any, statement: Any) -> Any:  # noqa: ARG002
         """Return what a row with a statement adds to the frame."""
         return statement
 
     @abstractmethod
-    def _read_row(self, row: R, data: bytes, pos: int, end: int, frame: F) -> bool:
+    def _read_row(self, row: Any, data: bytes, pos: int, end: int, frame: Any) -> bool:
         """Read a row that is neither options, nor a statement, nor a lookup entry.
 
         :return: whether a subsequent statement that repeats every term is a new object.
         """
 
     @abstractmethod
-    def end_frame(self, frame: F) -> None:
+    def end_frame(self, frame: Any) -> None:
         """Process the end of a frame."""
 
-    def _misplaced(self, row: R) -> JellyError:
+    def _misplaced(self, row: Any) -> JellyError:
         if self.options is None:
             return OptionsError("the stream does not start with its options")
         return OrderError(f"a row {row.name} {self._format.rules.WHERE[self._state]}")
@@ -202,13 +183,11 @@ class RowReader(ABC, Generic[R, F]):
     def error_of_row(self, row: bytes, options: Any, before: Checkpoint) -> JellyError:
         """Read a row that the compiled kernel has rejected, and return the error.
 
-        The kernel only detects that a row is invalid. Errors are defined once, here. This reader
-        must be new, and its limit on the expansion of a frame out of reach: the kernel counts that
-        itself.
+        This reader must be new, and its limit on the expansion of a frame out of reach: the kernel
+        counts that itself.
 
         :param row: the row, with the subsequent bytes if its end is not known.
         :param options: the stream's options; None if they were not read yet.
-        :param before: the state before the row.
         """
         if options is not None:
             self._begin_stream(options)
@@ -227,12 +206,12 @@ class RowReader(ABC, Generic[R, F]):
     def _begin_stream(self, options: Any) -> None:
         """Begin to read a stream with these options."""
 
-    def read_frame_field(self, tag: int, data: bytes, pos: int, end: int, frame: F) -> None:  # noqa: ARG002
+    def read_frame_field(self, tag: int, data: bytes, pos: int, end: int, frame: Any) -> None:  # noqa: ARG002
         """Read a field of a frame that is not a row. No such field is common to all formats."""
         if tag >> 3 == ROW_NUMBER:
             raise wrong_type(ROW_NUMBER, f"{self._format.message}Frame")
 
-    def _read_row_tag(self, data: bytes, pos: int, end: int) -> tuple[R, int, int]:
+    def _read_row_tag(self, data: bytes, pos: int, end: int) -> tuple[Any, int, int]:
         """Find the one field that a row sets; return the row and its message's start and end."""
         found = [
             (self._format.numbers[number], start, stop)

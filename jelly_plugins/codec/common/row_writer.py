@@ -40,8 +40,11 @@ class RowWriter:
             raise ValueError("frame_rows and frame_bytes must be at least 1")
         self._limits = limits
         self._whole_frames = whole_frames
-        self._frame_rows = limits.frame_rows + 1 if whole_frames else frame_rows
-        self._frame_bytes = limits.frame_bytes + 1 if whole_frames else frame_bytes
+        # Half of a reader's limits leaves enough for the last statement and its entries.
+        most_rows = min(limits.frame_rows // 2, limits.frame_repeats)
+        self._frame_rows = limits.frame_rows + 1 if whole_frames else min(frame_rows, most_rows)
+        most_bytes = limits.frame_bytes // 2
+        self._frame_bytes = limits.frame_bytes + 1 if whole_frames else min(frame_bytes, most_bytes)
         #: Frames that ended but were not returned yet.
         self._ended: list[bytes] = []
         self._buffer = bytearray()
@@ -67,52 +70,32 @@ class RowWriter:
         """End the frame, empty or not, and return it.
 
         :param more: fields of the frame that are not rows.
-        :raises LimitError: the frame is larger than a reader accepts.
         """
         if self._whole_frames:
             self._end_whole_frame()
         frame = bytes(self._buffer) + more
-        limits = self._limits
-        if (
-            self._rows > limits.frame_rows
-            or len(frame) > limits.frame_bytes
-            or self._repeats > limits.frame_repeats
-        ):
-            raise self._too_large(len(frame))
-        self._begin_frame(1)
-        return frame
-
-    def _too_large(self, size: int) -> JellyError:
-        """The error for a frame of ``size`` bytes that is larger than a reader accepts."""
-        sizes = (
+        for limit, found, what in (
             ("frame_rows", self._rows, "the number of rows in a frame"),
-            ("frame_bytes", size, "the length of a frame"),
+            ("frame_bytes", len(frame), "the length of a frame"),
             ("frame_repeats", self._repeats, "repeats in a frame: their number"),
-        )
-        found = next(each for each in sizes if each[1] > getattr(self._limits, each[0]))
-        return over(self._limits, *found).locate(frame=self._frames)
+        ):
+            if found > getattr(self._limits, limit):
+                raise over(self._limits, limit, found, what).locate(frame=self._frames)
+        self._begin_frame()
+        return frame
 
     def _end_whole_frame(self) -> None:
         """Close anything that must not stay open at the end of a frame that is one element."""
 
-    def _begin_frame(self, ended: int) -> None:
+    def _begin_frame(self) -> None:
         self._buffer.clear()
         self._rows = 0
         self._repeats = 0
-        self._frames += ended
+        self._frames += 1
 
     def _end_frame(self) -> None:
         """End a frame without a request by the caller."""
-        limits = self._limits
-        if self._whole_frames or (
-            self._rows <= limits.frame_rows and len(self._buffer) <= limits.frame_bytes
-        ):
-            self._ended.append(self._take_frame())
-            return
-        # A few rows with enormous strings can exceed a reader's limit for one frame.
-        before = len(self._ended)
-        self._ended += self._cut()
-        self._begin_frame(len(self._ended) - before)
+        self._ended.append(self._take_frame())
 
     def begin_restart(self) -> None:
         """Begin a restart point if one is due and the frame is still empty."""
@@ -121,35 +104,15 @@ class RowWriter:
         """End a frame before the next statement is written."""
         self._end_frame()
 
-    def _cut(self) -> Iterator[bytes]:
-        """Cut the pending rows into frames within the limits."""
-        limits = self._limits
-        data = bytes(self._buffer)
-        start = rows = 0
-        for pos, stop, _ in rows_of(data):
-            if rows == limits.frame_rows or stop - start > limits.frame_bytes:
-                yield data[start:pos]
-                start = pos
-                rows = 0
-            rows += 1
-        yield data[start:]
-
     def _end_stream(self) -> list[bytes]:
         """End the last frame, if it has rows, and return the remaining frames."""
         if self._rows:
             self._end_frame()
         return self._take_ended()
 
-    def room(self) -> tuple[int, int, int]:
-        """Return the rows, bytes and repeats that are left in the frame."""
-        rows = self._frame_rows - self._rows
-        size = self._frame_bytes - len(self._buffer)
-        repeats = self._limits.frame_repeats - self._repeats
-        return (
-            rows if rows > 0 else 0,
-            size if size > 0 else 0,
-            repeats if repeats > 0 else 0,
-        )
+    def room(self) -> tuple[int, int]:
+        """Return the rows and bytes that are left in the frame."""
+        return max(0, self._frame_rows - self._rows), max(0, self._frame_bytes - len(self._buffer))
 
     def add_rows(self, rows: bytes, count: int, repeats: int) -> None:
         """Add encoded rows to the frame, some of which repeat all terms of the previous one."""
@@ -164,13 +127,6 @@ class RowWriter:
     def add_entry(self, table: str, body: bytes) -> None:
         """Add the row of a lookup's entry; ``table`` is the lookup's name."""
         self._add_row(self._entry_rows[table], body)
-
-    def count_repeat(self) -> None:
-        """Count a statement that repeats every term, and end the frame at a reader's limit."""
-        if self._whole_frames or self._repeats < self._limits.frame_repeats:
-            self._repeats += 1
-        elif self._rows:
-            self._end_frame()
 
     def _add_row(self, row: int, body: bytes) -> None:
         self._buffer += bytes_field(1, bytes_field(row, body))

@@ -9,8 +9,7 @@ Reference: Jelly-RDF specification, sections "Prefix, name, and datatype lookups
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from ...errors import LookupTableError, StatementError, WireError
 from ..common import positions
@@ -41,25 +40,16 @@ _PREFIX_TAG: Final = 1 << 3 | VARINT
 _NAME_TAG: Final = 2 << 3 | VARINT
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Checkpoint:
-    """A decoder's state before a row.
+class Checkpoint(NamedTuple):
+    """A decoder's state before a row."""
 
-    :ivar state: the position in the order of rows, a member of the format's states.
-    :ivar names: the name lookup, by id; likewise ``prefixes`` and ``datatypes``.
-    :ivar next_ids: the ids that an entry id of 0 denotes: name, prefix, datatype.
-    :ivar prefix_id: the id that a prefix id of 0 denotes.
-    :ivar name_id: the id before the one that a name id of 0 denotes.
-    :ivar given: a bit for each position that some statement has set.
-    """
-
+    #: A member of the format's states.
     state: int
-    names: dict[int, str]
-    prefixes: dict[int, str]
-    datatypes: dict[int, str]
-    next_ids: tuple[int, int, int]
+    #: The lookups of names, prefixes and datatypes: the last id, and the entries by id.
+    tables: tuple[tuple[int, dict[int, str]], ...]
     prefix_id: int
     name_id: int
+    #: A bit for each position that some statement has set.
     given: int
 
 
@@ -79,10 +69,7 @@ class ReaderTable:
         self.last = 0
 
     def assign(self, entry_id: int, value: str) -> int:
-        """Set an entry and return its id; id 0 is the previous entry's id plus one.
-
-        :raises LookupTableError: the id is above the declared size.
-        """
+        """Set an entry and return its id; id 0 is the previous entry's id plus one."""
         entry_id = entry_id or self.last + 1
         if entry_id > self.size:
             raise LookupTableError(
@@ -97,10 +84,7 @@ class ReaderTable:
         return entry_id
 
     def get(self, entry_id: int) -> str:
-        """Return the value of an entry.
-
-        :raises LookupTableError: it was never set.
-        """
+        """Return the value of an entry."""
         value = self.values[entry_id] if 0 < entry_id < len(self.values) else None
         if value is None:
             raise LookupTableError(
@@ -113,9 +97,6 @@ class ReaderTable:
 class TermReader:
     """The state of reading terms: three lookups, the last ids, the last terms.
 
-    :param factory: makes the terms.
-    :param options: sizes of the lookups and features declared.
-    :param limits: the limits on untrusted input.
     :param width: number of terms of a statement: 3, or 4 with a graph.
     """
 
@@ -150,25 +131,16 @@ class TermReader:
 
     def restore(self, before: Checkpoint) -> None:
         """Continue at a checkpoint of another reader of the same stream, with empty caches."""
-        for entries, next_id, table in zip(
-            (before.names, before.prefixes, before.datatypes),
-            before.next_ids,
-            self.tables,
-            strict=True,
-        ):
+        for table, (last, entries) in zip(self.tables, before.tables, strict=True):
             for entry_id, value in entries.items():
                 self._enter(table, entry_id, value)
-            table.last = next_id - 1
+            table.last = last
         self._prefix_id = before.prefix_id
         self._name_id = before.name_id
         self._missing &= ~before.given
 
     def begin_frame(self, usual: int) -> None:
-        """Begin to count for a frame.
-
-        :param usual: what the frame before may have expanded to, see
-            :func:`.limits.usual_expansion`.
-        """
+        """Begin to count for a frame."""
         self.expansion = max(0, self.expansion - usual)
 
     # Lookup entries
@@ -352,7 +324,6 @@ class TermReader:
         """Read an RdfTriple or RdfQuad into :attr:`last`.
 
         :return: whether any term was set; False if the statement repeats the previous one.
-        :raises StatementError: the statement repeats a term that no statement has set yet.
         """
         given = self._read_terms(data, pos, end, self.last, 0)
         self._missing &= ~given
@@ -388,11 +359,7 @@ class TermReader:
         return given
 
     def graph_name(self, data: bytes, pos: int, end: int) -> Any:
-        """Read the name of an RdfGraphStart, which never repeats.
-
-        :raises StatementError: the name is missing, or needs an option that was not declared.
-        :raises TermError: the factory rejects the name.
-        """
+        """Read the name of an RdfGraphStart, which never repeats."""
         known = dict.fromkeys(positions.GRAPH_START_FIELDS, BYTES)
         names = list(read_fields(data, pos, end, known, "RdfGraphStart"))
         if not names:

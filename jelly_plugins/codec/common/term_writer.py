@@ -32,6 +32,10 @@ _TAGS: Final = {
     for number, (position, kind) in positions.STATEMENT_FIELDS.items()
 }
 
+#: Smallest prefix table for which IRIs are split: a statement may need four prefixes, and one that
+#: quotes triples more. With a smaller table IRIs are written whole, with the empty prefix.
+LEAST_PREFIXES: Final = 8
+
 #: Prefix id and name id at a restart point: no subsequent IRI may refer to earlier ids.
 NO_IDS: Final = (0, 1 << 32)
 
@@ -148,9 +152,6 @@ class NoRoomError(Exception):
 class TermWriter:
     """The state of writing terms: three lookups, the last ids, the last terms.
 
-    :param options: sizes of the lookups and features declared.
-    :param describe: describes the caller's terms.
-    :param limits: bounds for strings, lookups and nesting, those of a reader by default.
     :param encoder: the owner, which gets the rows of entries; held by a weak reference.
 
     A row that fails with any exception changes only the lookups, whose entries' rows are already
@@ -173,8 +174,7 @@ class TermWriter:
         self._names = WriterTable("name", options.max_name_table_size)
         self._prefixes = WriterTable("prefix", options.max_prefix_table_size)
         self._datatypes = WriterTable("datatype", options.max_datatype_table_size)
-        #: Whether IRIs are written whole, with the empty prefix.
-        self._whole = False
+        self._splits = options.max_prefix_table_size >= LEAST_PREFIXES
         #: Number of the current row; identifies the entries that it has used.
         self._row_number = 1
         #: Prefix id and name id that zeros in the next IRI would refer to.
@@ -198,9 +198,6 @@ class TermWriter:
     def statement(self, terms: tuple[Any, ...]) -> bytes:
         """Write the body of an RdfTriple or RdfQuad; a term that repeats the one in the same
         position of the previous statement is omitted.
-
-        :raises StatementError: a term needs an option that was not declared.
-        :raises TermError: a term cannot be expressed with these options.
         """
         body = self._row(self._terms, terms, self._last)
         self._last[: len(terms)] = terms
@@ -216,11 +213,7 @@ class TermWriter:
         return self._row(self._iri, *self._cut(text_of(value)))
 
     def text(self, value: str, what: str) -> bytes:
-        """The UTF-8 bytes of a string.
-
-        :raises TermError: it is not a string, or UTF-8 cannot encode it.
-        :raises LimitError: it is longer than a reader accepts.
-        """
+        """The UTF-8 bytes of a string."""
         if not isinstance(value, str):
             raise TermError(f"{what} is not a string: {value!r}")
         try:
@@ -242,20 +235,7 @@ class TermWriter:
         ids = self.ids
         self._row_number += 1
         try:
-            try:
-                body = write(*arguments)
-            except NoRoomError as error:
-                if error.table is not self._prefixes:
-                    raise
-                # The IRIs have more prefixes than the table can hold: write them whole, with the
-                # empty prefix. The entries written so far remain valid.
-                self.ids = ids
-                self._row_number += 1
-                self._whole = True
-                try:
-                    body = write(*arguments)
-                finally:
-                    self._whole = False
+            body = write(*arguments)
             self.check_row(len(body))
         except NoRoomError as error:
             self.ids = ids
@@ -333,10 +313,7 @@ class TermWriter:
             level = inner
 
     def _reject(self, term: Any, error: Exception) -> NoReturn:
-        """Reject a term that cannot be compared with others; all writable terms can be.
-
-        :raises TermError: always; it reports an invalid part of the term, if one is found.
-        """
+        """Reject a term that cannot be compared with others; all writable terms can be."""
         self.encoded(self._describe(term))
         raise TermError(f"{term!r} is not a term: {error}") from None
 
@@ -404,7 +381,7 @@ class TermWriter:
 
     def _cut(self, value: str) -> tuple[str, str]:
         """Split an IRI into prefix and name."""
-        if not self._prefixes.size:
+        if not self._splits:
             return "", value
         cut = max(value.rfind("#"), value.rfind("/")) + 1
         return value[:cut], value[cut:]
@@ -414,8 +391,6 @@ class TermWriter:
         last_prefix_id, last_name_id = self.ids
         prefix_id = 0
         if self._prefixes.size:
-            if self._whole:
-                prefix, name = "", prefix + name
             prefix_id = self._entry_id(self._prefixes, prefix)
         name_id = self._entry_id(self._names, name)
         self.ids = prefix_id, name_id

@@ -17,8 +17,9 @@ from functools import partial
 from itertools import islice
 from typing import Any, Final, NamedTuple, Protocol, TypeAlias, TypeVar
 
-from ...errors import JellyError, StatementError, TermError
+from ...errors import JellyError, LimitError, StatementError, TermError
 from ...notebook import MOST_CHARACTERS, parts
+from .limits import NESTING_CEILING
 
 XSD_STRING: Final = "http://www.w3.org/2001/XMLSchema#string"
 RDF_LANG_STRING: Final = "http://www.w3.org/1999/02/22-rdf-syntax-ns#langString"
@@ -221,10 +222,7 @@ def terms_of(statement: Any) -> tuple[Any, ...]:
 
 
 def parts_of(value: Any, widths: Container[int], what: str) -> tuple[Any, ...]:
-    """Return the items of a statement, a header or a namespace, read by :func:`terms_of`.
-
-    :raises StatementError: the number of items of ``what`` is not one of ``widths``.
-    """
+    """Return the items of a statement, a header or a namespace, read by :func:`terms_of`."""
     parts = terms_of(value)
     if len(parts) not in widths:
         raise StatementError(f"{what} of {len(parts)} terms")
@@ -256,10 +254,7 @@ class GenericFactory:
 
 
 def build(make: Callable[..., T], *parts: Any) -> T:
-    """Call a method of a :class:`TermFactory`.
-
-    :raises TermError: the factory rejects it.
-    """
+    """Call a method of a :class:`TermFactory`."""
     try:
         return make(*parts)
     except JellyError:
@@ -269,10 +264,7 @@ def build(make: Callable[..., T], *parts: Any) -> T:
 
 
 class WithGeneric:
-    """Describes generic terms, the default graph among them, besides those of a backend.
-
-    :param describe: describes the backend's terms.
-    """
+    """Describes generic terms, the default graph among them, besides those of a backend."""
 
     def __init__(self, describe: Describe) -> None:
         self._describe = describe
@@ -303,3 +295,33 @@ def describe(term: object) -> tuple[Any, ...]:
     if isinstance(term, DefaultGraph):
         return (Kind.DEFAULT_GRAPH,)
     raise TermError(f"{term!r} is not a term of jelly_plugins")
+
+
+def convert(
+    term: Any, factory: TermFactory[Any], describe: Describe = describe, *, depth: int = 0
+) -> Any:
+    """Convert a term to one made by a factory."""
+    kind, *parts = describe(term)
+    if kind is Kind.DEFAULT_GRAPH:
+        return factory.default_graph
+    if kind is Kind.TRIPLE:
+        if depth == NESTING_CEILING:
+            raise LimitError(f"quoted triples are nested more than {NESTING_CEILING} deep")
+        parts = [convert(part, factory, describe, depth=depth + 1) for part in parts]
+        return factory.quoted_triple(*parts)
+    check_text(parts[0])
+    for part in parts[1:]:
+        if part is not None:
+            check_text(part)
+    return build(getattr(factory, Kind(kind).name.lower()), *parts)
+
+
+def check_text(part: Any) -> None:
+    """Reject a part of a term that is not a string, or has a surrogate."""
+    if not isinstance(part, str):
+        raise TermError(f"a part of a term is not a string: {part!r}")
+    if not part.isascii():
+        try:
+            part.encode()
+        except UnicodeEncodeError:
+            raise TermError("a term has a surrogate, which is not a character") from None

@@ -13,13 +13,12 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
-from ...errors import OrderError, TermError
+from ...errors import TermError
 from ..common.limits import DEFAULT_LIMITS, Limits
 from ..common.terms import Iri, Literal, TermFactory
 from ..text.columns import (
     DEFAULT_BATCH_BYTES,
     DEFAULT_BATCH_ROWS,
-    NOT_ITS_TURN,
     Batch,
     Columns,
 )
@@ -48,11 +47,7 @@ class OperationColumns:
 
 
 class OperationGatherer:
-    """Collects operations whose terms are text, and returns them as columns.
-
-    :param limits: ``frame_bytes`` bounds the text of a term.
-    :param batch_rows: see :class:`PatchColumnDecoder`; likewise ``batch_bytes``.
-    """
+    """Collects operations whose terms are text, and returns them as columns."""
 
     def __init__(
         self,
@@ -93,10 +88,7 @@ class OperationGatherer:
 
 
 def _with_text(row: AnyOperation) -> AnyOperation:
-    """Convert the terms of a row that is not an operation on statements to strings.
-
-    :raises TermError: the graph of a namespace is neither an IRI nor a blank node.
-    """
+    """Convert the terms of a row that is not an operation on statements to strings."""
     kind, value = row
     if type(value) is Header:
         return Operation(kind, Header(value.key, whole(value.value)))
@@ -107,7 +99,7 @@ def _with_text(row: AnyOperation) -> AnyOperation:
     return row
 
 
-class ValidatingFactory(TextFactory):
+class _ValidatingFactory(TextFactory):
     """Makes a validator's terms, if neither they nor the terms in N-Triples syntax are too long."""
 
     def __init__(self, validator: TermFactory[Any], notation: Notation, limits: Limits) -> None:
@@ -152,7 +144,7 @@ def text_factory(
     """Return the factory of a :class:`PatchColumnDecoder`."""
     if validator is None:
         return TextFactory(notation, limits=limits)
-    return ValidatingFactory(validator, notation, limits)
+    return _ValidatingFactory(validator, notation, limits)
 
 
 class PatchColumnDecoder(PatchDecoder):
@@ -196,8 +188,6 @@ class PatchColumnDecoder(PatchDecoder):
     ) -> None:
         self._gathered = OperationGatherer(limits, batch_rows, batch_bytes)
         super().__init__(text_factory(notation, validator, limits), limits=limits, strict=strict)
-        #: Whether a frame is not consumed yet, or ended in an error.
-        self._unfinished = False
 
     def decode(self, data: bytes) -> Iterator[OperationColumns]:  # type: ignore[override]
         """Decode the next frame, and return an iterator over the full columns. Exhaust it before
@@ -206,11 +196,7 @@ class PatchColumnDecoder(PatchDecoder):
         :param data: the frame's bytes, without a delimiter.
         :raises JellyError: with frame and row, on any error.
         """
-        if self._unfinished:
-            raise OrderError(NOT_ITS_TURN, frame=self.next_frame)
-        self._unfinished = True
         yield from self._gathered.add(super().decode(data).operations)
-        self._unfinished = False
 
     def flush(self) -> list[OperationColumns]:
         """Return the rows collected so far as one batch, or none."""

@@ -1,6 +1,6 @@
 """Frames of a Jelly-Patch stream to batches of operations.
 
-Bytes in, operations with terms of the caller's factory out. No I/O: ``framing`` splits a byte
+Bytes in, operations with terms of the caller's factory out. No I/O: ``wire`` splits a byte
 stream into frames, and the caller reads the bytes.
 
 Reference: Jelly-Patch specification, sections "Patch frames", "Patch rows", "Patch stream types",
@@ -64,9 +64,6 @@ class PatchTermReader(TermReader):
     def namespace(self, data: bytes, pos: int, end: int, *, needs_iri: bool) -> Namespace:
         """Read an RdfPatchNamespace. In a stream of quads it has a graph, set or repeated; the
         graph is None if no previous row has one.
-
-        :param needs_iri: whether the IRI is required, as in an addition.
-        :raises StatementError: the IRI is missing, or the graph is not allowed.
         """
         name = ""
         iri = None
@@ -99,10 +96,7 @@ class PatchTermReader(TermReader):
         return Namespace(name, iri, self.last[positions.GRAPH])
 
     def header(self, data: bytes, pos: int, end: int) -> Header:
-        """Read an RdfPatchHeader, whose value never repeats.
-
-        :raises StatementError: the value is missing.
-        """
+        """Read an RdfPatchHeader, whose value never repeats."""
         key = ""
         value = None
         for number, start, stop, _ in read_fields(data, pos, end, HEADER_FIELDS, "RdfPatchHeader"):
@@ -138,7 +132,7 @@ class PatchFrame:
     size: int = 0
 
 
-class PatchDecoder(RowReader[PatchRow, PatchFrame]):
+class PatchDecoder(RowReader):
     """Reads the frames of one stream, in order. Use it from one thread at a time.
 
     :param factory: makes terms and statements.
@@ -171,8 +165,6 @@ class PatchDecoder(RowReader[PatchRow, PatchFrame]):
         self._factory = factory
         self._strict = strict
         self.deviations: list[JellyError] = []
-        #: Frames without rows before the options, which are patches if each frame is one.
-        self.early = 0
         #: Frame and row of the start of the last transaction.
         self._begin = (0, 0)
 
@@ -196,13 +188,6 @@ class PatchDecoder(RowReader[PatchRow, PatchFrame]):
         return bool(after) and PatchRow.END_OF_STREAM not in after
 
     @property
-    def ends_loosely(self) -> bool:
-        """Whether, in a stream of type PUNCTUATED, the last row is an operation outside any
-        transaction: if the stream ends here, more operations may be missing.
-        """
-        return self._state is PatchState.PUNCTUATED_LOOSE
-
-    @property
     def ends_with_frame(self) -> bool:
         """Whether each frame is a patch."""
         return self.options is not None and self.options.stream_type is PatchStreamType.FRAME
@@ -214,7 +199,8 @@ class PatchDecoder(RowReader[PatchRow, PatchFrame]):
         :raises JellyError: with frame and row, on any error.
         """
         frame = PatchFrame(self._frames, size=len(data))
-        return self._decode_frame(data, frame, frame.operations)
+        self._decode_frame(data, frame, frame.operations)
+        return frame
 
     def finish(self) -> list[AnyOperation]:
         """Mark the end of the stream.
@@ -243,10 +229,7 @@ class PatchDecoder(RowReader[PatchRow, PatchFrame]):
         return [END] if self.options.stream_type is PatchStreamType.FLAT else []
 
     def _deviate(self, error: JellyError) -> None:
-        """Record a deviation whose meaning is clear; reject it if reading is strict.
-
-        :raises JellyError: reading is strict.
-        """
+        """Record a deviation whose meaning is clear; reject it if reading is strict."""
         if self._strict:
             raise error
         if all(error.message != known.message for known in self.deviations):
@@ -283,13 +266,9 @@ class PatchDecoder(RowReader[PatchRow, PatchFrame]):
         if after is None:
             raise self._misplaced(PatchRow.END_OF_FRAME)
         self._state = after
+        # A frame before the options has no rows, and is no patch.
         if self.ends_with_frame:
-            # Each frame before the options was a patch too.
-            frame.operations[:0] = [END] * self.early
-            self.early = 0
             frame.operations.append(END)
-        elif self.options is None:
-            self.early += 1
         self._outside_rows = False
 
     def _misplaced(self, row: PatchRow) -> JellyError:

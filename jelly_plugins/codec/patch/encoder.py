@@ -1,6 +1,6 @@
 """Operations to frames of a Jelly-Patch stream.
 
-Terms of the caller's backend in, bytes out. No I/O, no delimiters (``framing`` writes those).
+Terms of the caller's backend in, bytes out. No I/O, no delimiters (``wire`` writes those).
 
 Reference: Jelly-Patch specification, sections "Patch frames", "Patch rows", "Patch stream types",
 "Transactions", "Namespaces", "Headers" and "RDF terms and graph nodes".
@@ -62,13 +62,7 @@ class PatchTermWriter(TermWriter):
             table.number_first_entry()
 
     def namespace(self, name: str, iri: Any, graph: Any) -> bytes:
-        """Write the body of an RdfPatchNamespace.
-
-        :param iri: an IRI, or None.
-        :param graph: the graph's name; None in a stream of triples.
-        :raises StatementError: the graph needs an option that was not declared.
-        :raises TermError: a term is of the wrong kind, or cannot be expressed.
-        """
+        """Write the body of an RdfPatchNamespace."""
         self.text(name, "a namespace's name")
         body = string_field(1, name) + self._row(self._namespace, iri, graph)
         if graph is not None:
@@ -89,11 +83,7 @@ class PatchTermWriter(TermWriter):
         return b"".join(parts)
 
     def header(self, key: str, value: Any) -> bytes:
-        """Write the body of an RdfPatchHeader.
-
-        :raises StatementError: the value needs an option that was not declared.
-        :raises TermError: key or value cannot be expressed.
-        """
+        """Write the body of an RdfPatchHeader."""
         self.text(key, "a header's key")
         return string_field(1, key) + self._row(self._tagged, positions.OBJECT, value, VALUE_TAGS)
 
@@ -113,10 +103,7 @@ class PatchTermWriter(TermWriter):
 
 
 def check_width(statement: tuple[Any, ...], width: int) -> None:
-    """Reject a triple in a stream of quads, and a quad in a stream of triples.
-
-    :raises StatementError: the statement does not have ``width`` terms.
-    """
+    """Reject a triple in a stream of quads, and a quad in a stream of triples."""
     if len(statement) != width:
         raise StatementError(
             f"a statement of {len(statement)} terms in a stream of statements of {width}"
@@ -124,10 +111,7 @@ def check_width(statement: tuple[Any, ...], width: int) -> None:
 
 
 def kind_of(number: int) -> OperationKind:
-    """Return the kind of operations with a number.
-
-    :raises KeyError: no kind has this number.
-    """
+    """Return the kind of operations with a number."""
     return number if type(number) is OperationKind else _KINDS[number]
 
 
@@ -268,8 +252,7 @@ class PatchEncoder(RowWriter):
             terms = terms_of(value)
             check_width(terms, 4 if self._quads else 3)
             body = self._writer.statement(terms)
-            if not body:
-                self.count_repeat()
+            self._repeats += not body
         elif kind in _NAMESPACES:
             body = self._namespace(kind, value)
         elif kind is OperationKind.HEADER:

@@ -1,6 +1,6 @@
 """Frames of a Jelly-RDF stream to batches of statements.
 
-Bytes in, terms of the caller's factory out. No I/O: ``framing`` splits a byte stream into frames,
+Bytes in, terms of the caller's factory out. No I/O: ``wire`` splits a byte stream into frames,
 and the caller reads the bytes.
 
 Reference: Jelly-RDF specification, sections "Stream frames", "Stream rows", "Stream options".
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, Generic, TypeAlias
 from ...errors import JellyError, OptionsError, StatementError, WireError
 from ...notebook import statements_table
 from ..common.limits import DEFAULT_LIMITS, Limits
-from ..common.options import read_options
+from ..common.options import PhysicalType, StreamOptions, read_options
 from ..common.row_reader import ROW_TAG, RowFormat, RowReader
 from ..common.term_reader import TermReader
 from ..common.terms import GraphName, Iri, Statement, TermFactory
@@ -28,7 +28,6 @@ from ..common.wire import (
     wrong_type,
 )
 from . import restarts, rules
-from .options import PhysicalType, StreamOptions
 from .rules import Row, State
 
 _METADATA_TAG: Final = 15 << 3 | BYTES
@@ -92,10 +91,7 @@ AnyFrame: TypeAlias = Frame[Any, Any, Any]
 
 
 def _options_in(data: bytes) -> tuple[int, int] | None:
-    """Find the start and end of the options in a frame's first row; None if that row has none.
-
-    :raises WireError: malformed.
-    """
+    """Find the start and end of the options in a frame's first row; None if that row has none."""
     pos = 0
     while pos < len(data):
         tag, start, pos, _ = read_field(data, pos, len(data))
@@ -123,7 +119,7 @@ def first_options(data: bytes, limits: Limits) -> StreamOptions | None:
         return None
 
 
-class Decoder(RowReader[Row, AnyFrame]):
+class Decoder(RowReader):
     """Reads the frames of one stream, in order. Use it from one thread at a time.
 
     :param factory: makes terms and statements.
@@ -165,8 +161,9 @@ class Decoder(RowReader[Row, AnyFrame]):
         :param data: the frame's bytes, without a delimiter.
         :raises JellyError: with frame and row, on any error.
         """
-        frame = Frame(self._frames, size=len(data))
-        return self._decode_frame(data, frame, frame.statements)
+        frame: AnyFrame = Frame(self._frames, size=len(data))
+        self._decode_frame(data, frame, frame.statements)
+        return frame
 
     def finish(self) -> None:
         """Mark the end of the stream.
@@ -216,17 +213,18 @@ class Decoder(RowReader[Row, AnyFrame]):
         assert self.options is not None
         self.options.check_namespaces()
         name = ""
-        value = None
+        iri: tuple[int, int] | None = None
         for number, start, stop, _ in read_fields(
             data, pos, end, NAMESPACE_FIELDS, "RdfNamespaceDeclaration"
         ):
             if number == 1:
                 name = self._terms.string(data, start, stop, "a namespace's name")
             else:
-                value = self._terms.iri(data, start, stop)
-        if value is None:
+                iri = start, stop
+        if iri is None:
             raise StatementError("a namespace declaration has no IRI")
-        return name, value
+        # The whole row is well-formed before the factory makes its term, as in the kernel.
+        return name, self._terms.iri(data, *iri)
 
 
 def count_rows(data: bytes) -> dict[int, int]:

@@ -1,6 +1,6 @@
 """Batches of statements to frames of a Jelly-RDF stream.
 
-Terms of the caller's backend in, bytes out. No I/O, no delimiters (``framing`` writes those).
+Terms of the caller's backend in, bytes out. No I/O, no delimiters (``wire`` writes those).
 
 Reference: Jelly-RDF specification, sections "Stream frames", "Stream rows", "Stream options".
 """
@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Final
 
 from ...errors import JellyError, OrderError, TermError
 from ..common.limits import DEFAULT_LIMITS, Limits
-from ..common.options import write_options
+from ..common.options import VERSION_1_0, VERSION_1_1, PhysicalType, StreamOptions, write_options
 from ..common.row_writer import (
     DEFAULT_FRAME_BYTES,
     DEFAULT_FRAME_ROWS,
@@ -24,7 +24,6 @@ from ..common.term_writer import TermWriter
 from ..common.terms import Describe, describe, terms_of
 from ..common.wire import BYTES, bytes_field, check_metadata, string_field
 from . import restarts, rules
-from .options import VERSION_1_0, VERSION_1_1, PhysicalType, StreamOptions
 from .rules import Row, State
 
 #: The row and number of terms of a statement, as the caller passes it.
@@ -46,8 +45,8 @@ class Encoder(RowWriter):
         ``namespaces``, otherwise 1.
     :param describe: describes the caller's terms; generic terms by default.
     :param namespaces: whether namespace declarations will be written.
-    :param frame_rows: number of rows after which a frame ends; a statement is separated from its
-        entries only if they exceed a reader's limits for one frame.
+    :param frame_rows: number of rows after which a frame ends; a statement is never separated from
+        its entries.
     :param frame_bytes: number of bytes after which a frame ends.
     :param restart_every: number of bytes after which the next frame is a restart point, see
         :mod:`~jelly_plugins.codec.rdf.restarts`; by default only those requested with
@@ -114,14 +113,13 @@ class Encoder(RowWriter):
                 if len(terms) != width:
                     raise self.wrong_width(terms)
                 body = write(terms)
+                self._repeats += not body
+                self._add_row(row, body)
+                if self._rows >= self._frame_rows or len(self._buffer) >= self._frame_bytes:
+                    self.end_full_frame()
             except JellyError as error:
                 self.locate(error)
                 raise
-            if not body:
-                self.count_repeat()
-            self._add_row(row, body)
-            if self._rows >= self._frame_rows or len(self._buffer) >= self._frame_bytes:
-                self.end_full_frame()
         return self._take_ended()
 
     def wrong_width(self, terms: tuple[Any, ...]) -> OrderError:
@@ -214,9 +212,9 @@ class Encoder(RowWriter):
         self._buffer += restarts.MARK
         self._add_row(Row.OPTIONS, write_options(self.options))
 
-    def _begin_frame(self, ended: int) -> None:
+    def _begin_frame(self) -> None:
         self._since_restart += len(self._buffer)
-        super()._begin_frame(ended)
+        super()._begin_frame()
         every = self._restart_every
         self.restarting |= every is not None and self._since_restart >= every
 

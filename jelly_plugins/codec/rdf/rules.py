@@ -13,7 +13,7 @@ from __future__ import annotations
 from enum import IntEnum
 from typing import Final
 
-from .options import PhysicalType
+from ..common.options import PhysicalType
 
 
 class Row(IntEnum):

@@ -134,34 +134,18 @@ class ResultsEncoder:
             types, order = self._settle([kinds for _, _, kinds in columns])
             ordered = [(types[place] or IRIS, columns[place][0]) for place in order]
             try:
-                body = writer.columns(ordered, False)
+                return [self._frame(types, order, rows, writer.columns(ordered))]
             except NoRoomError as error:
                 if rows < 2:
-                    return [self._frame(types, order, rows, self._whole_iris(ordered, error))]
-            else:
-                return [self._frame(types, order, rows, body)]
+                    table = error.table
+                    raise TermError(
+                        f"the solution needs more {table.name} entries than the table has "
+                        f"({table.size}): raise max_{table.name}_table_size"
+                    ) from None
         half = rows // 2
         return self._written([each[:half] for each in cells], half) + self._written(
             [each[half:] for each in cells], rows - half
         )
-
-    def _whole_iris(self, ordered: list[tuple[int, Any]], error: NoRoomError) -> bytes:
-        """Write the columns of one row whose IRIs have more prefixes than the table can hold: write
-        the IRIs whole, with the empty prefix. The entries written so far remain valid.
-
-        :raises TermError: another lookup is too small as well.
-        """
-        table = error.table
-        if table.name == "prefix":
-            self._writer.begin()
-            try:
-                return self._writer.columns(ordered, True)
-            except NoRoomError as other:
-                table = other.table
-        raise TermError(
-            f"the solution needs more {table.name} entries than the table has ({table.size}): "
-            f"raise max_{table.name}_table_size"
-        ) from None
 
     def _settle(self, columns: list[int]) -> tuple[list[int | None], list[int]]:
         """Return the types of the columns that hold values of these kinds, and the column of each

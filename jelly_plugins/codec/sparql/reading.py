@@ -221,8 +221,6 @@ def frame_fields(
 
     :param known: wire type by number; ``once`` are the numbers that occur at most once.
     :return: for each field its payload's start and end, and its value if it is a number.
-    :raises WireError: malformed, of the wrong type, or repeated.
-    :raises LimitError: there are too many.
     """
     found: dict = {}
     count: cython.Py_ssize_t = 0
@@ -384,7 +382,6 @@ class ColumnReader:
     :param factory: makes the terms.
     :param options: sizes of the lookups.
     :param limits: the limits on untrusted input.
-    :raises JellyError: from each method; see the limits.
     """
 
     _factory: object

@@ -13,7 +13,7 @@ from typing import Any
 
 from ...errors import TermError
 from ..common.limits import ROW_OVERHEAD, over
-from ..common.term_writer import NoRoomError
+from ..common.term_writer import LEAST_PREFIXES, NoRoomError
 from ..common.terms import BlankNode, Iri, Kind, Literal, terms_of, text_of
 from ..common.terms import describe as describe_generic
 from .options import BLANK_NODES, DATATYPES, IRIS, LITERALS, MIXED, NAMES, PREFIXES
@@ -130,10 +130,7 @@ class Lookup:
     @cython.cfunc
     @cython.exceptval(-1)
     def id_of(self, value: str) -> cython.Py_ssize_t:
-        """The id of an entry that the frame uses; it is set if it is missing.
-
-        :raises NoRoomError: the frame uses all other entries.
-        """
+        """The id of an entry that the frame uses; it is set if it is missing."""
         # Most IRIs have the prefix of the one before, and most literals its datatype.
         if self.value is not None and self.value == value:
             return self.value_id
@@ -236,8 +233,6 @@ def _are_equal(cell: object, last: object) -> cython.bint:
 def squeeze(cells: Any) -> tuple[list[Any], bytearray]:
     """The run values and the layout of a column's cells; None is an unbound cell.
 
-    :raises AttributeError: a cell cannot be compared with others.
-
     >>> squeeze(["a", "b", "b", None, None, None])
     (['a', 'b'], bytearray(b' '))
     """
@@ -274,7 +269,6 @@ class ColumnWriter:
     :param options: sizes of the lookups.
     :param describe: describes the caller's terms.
     :param limits: limits on the output.
-    :raises TermError: from each method; a term cannot be written.
     """
 
     _describe: object
@@ -285,7 +279,7 @@ class ColumnWriter:
     _names: Lookup
     _prefixes: Lookup
     _datatypes: Lookup
-    _whole: cython.bint
+    _splits: cython.bint
     # The ids that zeros in the next IRI would refer to, and the ids of an IRI as they are written.
     _prefix_id: cython.Py_ssize_t
     _name_id: cython.Py_ssize_t
@@ -303,7 +297,7 @@ class ColumnWriter:
         self._names = Lookup(NAMES, "name", options.max_name_table_size, limits)
         self._prefixes = Lookup(PREFIXES, "prefix", options.max_prefix_table_size, limits)
         self._datatypes = Lookup(DATATYPES, "datatype", options.max_datatype_table_size, limits)
-        self._whole = False
+        self._splits = options.max_prefix_table_size >= LEAST_PREFIXES
         self._prefix_id = self._name_id = 0
 
     def begin(self) -> None:
@@ -446,16 +440,13 @@ class ColumnWriter:
 
     # Values to columns
 
-    def columns(self, columns: Any, whole: bool) -> bytes:
+    def columns(self, columns: Any) -> bytes:
         """Write the columns of a frame.
 
         :param columns: the type of each column and the result of :meth:`column`, in order of the
             types.
-        :param whole: whether IRIs are written whole, with the empty prefix.
-        :raises NoRoomError: the columns need more entries than a lookup can hold.
         """
         into: bytearray = bytearray()
-        self._whole = whole
         for number, (values, layout, of_one_datatype) in columns:
             body = self._body(number, values, of_one_datatype)
             if layout:
@@ -553,7 +544,7 @@ class ColumnWriter:
         slash: cython.Py_ssize_t
         prefix_id: cython.Py_ssize_t = 0
         if self._prefixes.size:
-            if not self._whole:
+            if self._splits:
                 cut = name.rfind("#")
                 slash = name.rfind("/")
                 if slash > cut:

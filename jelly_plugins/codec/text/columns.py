@@ -20,9 +20,9 @@ from typing import Any, Final, TypeAlias
 from ...errors import JellyError, OrderError, TextError, WireError
 from ..common import positions
 from ..common.limits import DEFAULT_LIMITS, Limits
+from ..common.options import StreamOptions
 from ..common.terms import DEFAULT_GRAPH, Quad, Statement, Triple
 from ..rdf.decoder import Decoder
-from ..rdf.options import StreamOptions
 from .lines import shorten
 from .ntriples import Notation
 from .transcoding import CEILING, TermEncoder, Text, TextFactory, whole
@@ -34,10 +34,6 @@ Buffer: TypeAlias = Any
 DEFAULT_BATCH_ROWS: Final = 1 << 14
 #: Number of bytes of text, in all columns together, after which columns are returned.
 DEFAULT_BATCH_BYTES: Final = 1 << 24
-
-NOT_ITS_TURN: Final = (
-    "no frame can be decoded after an error, nor before the one before it is taken"
-)
 
 #: An empty string often means that a name is missing, so that it does not mean the default graph.
 EMPTY_GRAPH: Final = "graph: an empty string does not name a graph; use null for the default graph"
@@ -97,7 +93,6 @@ class Batch:
     """Collects statements whose terms are text until they become columns.
 
     :ivar rows: the terms of each statement; the default graph is empty.
-    :raises ValueError: a bound is too large for 32-bit offsets.
     """
 
     def __init__(self, batch_rows: int, batch_bytes: int) -> None:
@@ -202,8 +197,6 @@ class ColumnDecoder(Decoder):
         super().__init__(
             TextFactory(notation, limits=limits), limits=limits, first_frame=first_frame
         )
-        #: Whether a frame is not consumed yet, or ended in an error.
-        self._unfinished = False
 
     def decode(self, data: bytes) -> Iterator[Columns]:  # type: ignore[override]
         """Decode the next frame, and return an iterator over the full columns. Exhaust it before
@@ -214,14 +207,10 @@ class ColumnDecoder(Decoder):
             have been yielded before; :meth:`flush` returns none of its rows.
         """
         number = self.next_frame
-        if self._unfinished:
-            raise OrderError(NOT_ITS_TURN, frame=number)
-        self._unfinished = True
         for statement in super().decode(data).statements:
             self._batch.add(statement, number)
             if self._batch.is_full(len(self._batch.rows)):
                 yield self._batch.take()
-        self._unfinished = False
 
     def flush(self) -> list[Columns]:
         """Return the rows collected so far as one batch, or none if there are no rows."""
@@ -337,10 +326,7 @@ class ColumnEncoder(TermEncoder):
 
 
 def check_column(column: Column, what: str) -> None:
-    """Reject a column whose buffers do not match its description.
-
-    :raises WireError: with the name of the column, ``what``.
-    """
+    """Reject a column whose buffers do not match its description."""
     rows, offset = column.rows, column.offset
     if rows < 0 or offset < 0:
         raise WireError(f"{what} has {rows} rows from row {offset} on")

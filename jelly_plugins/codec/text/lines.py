@@ -19,9 +19,6 @@ from ..common.limits import Limits, over
 class Pattern(Generic[AnyStr]):
     """A regular expression for text or bytes that is compiled on first use: compiling the character
     ranges of blank node labels takes milliseconds.
-
-    >>> Pattern("a+").compiled.match("aab")[0]
-    'aa'
     """
 
     def __init__(self, pattern: AnyStr) -> None:
@@ -76,10 +73,7 @@ CHUNK: Final = 1 << 16
 
 
 class LineReader:
-    """Reads a text in chunks of whole lines, and keeps its position.
-
-    :param limits: ``frame_bytes`` bounds the length of a line.
-    """
+    """Reads a text in chunks of whole lines, and keeps its position."""
 
     def __init__(self, limits: Limits) -> None:
         self.limits = limits
@@ -92,7 +86,6 @@ class LineReader:
         """Split the text into chunks after line ends.
 
         :param growing: whether a last line without a line end is incomplete and omitted.
-        :raises LimitError: a line is too long.
         """
         pending: list[bytes] = []
         size = 0
@@ -113,19 +106,12 @@ class LineReader:
             yield b"".join(pending)
 
     def count_lines(self, before: int, data: bytes) -> None:
-        """Count all lines of a rejected chunk, for the position of the next one.
-
-        :param before: line ends before the chunk.
-        """
+        """Count all lines of a rejected chunk, for the position of the next one."""
         carriages = data.count(b"\r") - data.count(b"\r\n")
         self.line_ends = before + data.count(b"\n") + carriages
 
     def decode(self, data: bytes) -> str:
-        """Decode a chunk.
-
-        :raises TextError: the chunk is not valid UTF-8.
-        :raises LimitError: a line is too long.
-        """
+        """Decode a chunk."""
         try:
             text = str(data, "utf-8")
         except UnicodeDecodeError as error:
@@ -137,18 +123,12 @@ class LineReader:
         return text
 
     def check_length(self, size: int) -> None:
-        """Reject a line, or the start of one, that is too long.
-
-        :raises LimitError: the line is too long.
-        """
+        """Reject a line, or the start of one, that is too long."""
         if size > self.limits.frame_bytes:
             raise over(self.limits, "frame_bytes", size, "the length of a line")
 
     def unescape(self, raw: str, text: str, pos: int) -> str:
-        """Unescape ``raw``, which is at ``pos`` in ``text``.
-
-        :raises TextError: an escape does not denote a character.
-        """
+        """Unescape ``raw``, which is at ``pos`` in ``text``."""
         if "\\" not in raw:
             return raw
         try:
@@ -192,10 +172,7 @@ def _escaped_character(found: re.Match[str]) -> str:
 
 
 def unescaped(text: str) -> str:
-    """Unescape a string or an IRI.
-
-    :raises ValueError: an escape does not denote a character.
-    """
+    """Unescape a string or an IRI."""
     return _ESCAPED.sub(_escaped_character, text)
 
 

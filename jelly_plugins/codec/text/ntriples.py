@@ -86,11 +86,6 @@ _CACHED_CHARACTERS: Final = 1 << 10
 def parse_ntriples(text: Text, **settings: Any) -> Iterator[Triple]:
     """Read N-Triples.
 
-    :param text: UTF-8 bytes or a str, whole or in chunks.
-    :param settings: the parameters of :class:`LineParser`.
-    :raises TextError: with the line, while iterating.
-    :raises LimitError: the text exceeds the limits.
-
     >>> [triple] = parse_ntriples('<urn:s> <urn:p> "o"@en .')
     >>> triple.object
     Literal(lex='o', langtag='en', datatype=None)
@@ -418,10 +413,6 @@ def term_text(
     Any IRI can be written: characters that are not allowed in IRIs are escaped.
 
     :param directions: whether a language tag may have a base direction, as in ``en--ltr``.
-    :param depth: number of quoted triples around it.
-    :raises TermError: N-Triples cannot express the term: an invalid language tag, a datatype that
-        requires a missing one, or an invalid character. Or the value is not a term.
-    :raises LimitError: quoted triples are nested too deeply.
 
     >>> print(term_text(Literal('say "x"', langtag="en")), term_text(Iri("urn:a b")))
     "say \"x\""@en <urn:a\u0020b>
@@ -484,10 +475,7 @@ class StandIns:
         self._can_be_had = can_be_had
 
     def write(self, label: str) -> str:
-        """Return the written form of a label.
-
-        :raises TermError: the label contains a surrogate.
-        """
+        """Return the written form of a label."""
         if self._can_be_had(label) and self._meant_by(label) is None:
             return label
         try:
@@ -522,8 +510,6 @@ _LABELS: Final = StandIns(lambda label: _WHOLE_LABEL.compiled.fullmatch(label))
 def written_label(label: str) -> str:
     """Return the label for ``label`` in N-Triples, which cannot express all labels; see
     :class:`StandIns`.
-
-    :raises TermError: the label contains a surrogate.
 
     >>> written_label("b1"), written_label("a b"), written_label("label-")
     ('b1', 'label-612062', 'label-6c6162656c2d')

@@ -12,10 +12,10 @@ from typing import Any, ClassVar, Final, NamedTuple, Self, TypeAlias
 
 from ...errors import LimitError
 from ..common.limits import DEFAULT_LIMITS, Limits, over
+from ..common.options import PhysicalType, StreamOptions
 from ..common.terms import BlankNode, Iri, Literal, Term, TermFactory
 from ..rdf.decoder import AnyFrame, Decoder
 from ..rdf.encoder import Encoder
-from ..rdf.options import PhysicalType, StreamOptions
 from .ntriples import Dialect, LineParser, Notation, term_text
 
 #: Approximate size in bytes of the chunks in which text is yielded.
@@ -46,8 +46,6 @@ class TermText(str):
 class QuotedText(NamedTuple):
     """A quoted triple's text in parts, which share the texts of its terms: a frame may quote long
     terms in any number of triples.
-
-    :ivar term: the validator's term.
     """
 
     parts: tuple[Text, ...]
@@ -141,18 +139,12 @@ class TextFactory:
             self._validator.check_graph(name.term)
 
     def check_size(self, size: int) -> None:
-        """Reject a text of too many bytes.
-
-        :raises LimitError: it is too long.
-        """
+        """Reject a text of too many bytes."""
         if self._limits is not None and size > longest_term(self._limits):
             raise over(self._limits, "frame_bytes", size, "the length of a term's text")
 
     def check_triple(self, terms: tuple[Any, ...]) -> int:
-        """Return the size of a quoted triple's text in bytes.
-
-        :raises LimitError: it is too long.
-        """
+        """Return the size of a quoted triple's text in bytes."""
         sizes = [term.size if type(term) is QuotedText else len(term.encode()) for term in terms]
         size = len(self._opening) + len(self._closing) + sum(sizes) + 2
         self.check_size(size)

@@ -27,7 +27,7 @@ from operator import add
 from typing import Any, Final, NamedTuple, cast
 
 from ...codec import DefaultGraph, TermFactory
-from ...codec.common.conversion import check_text, convert
+from ...codec.common.terms import check_text, convert
 from ...codec.patch.operations import END, AnyOperation, Header, Namespace, Operation, OperationKind
 from ...codec.text.ntriples import term_text
 from ...errors import ChainError, JellyError, StatementError

@@ -23,8 +23,8 @@ from pyoxigraph import Quad, RdfFormat, Store, parse
 
 from ...arrow import QUADS
 from ...codec import DEFAULT_LIMITS, LineParser
-from ...codec.common.conversion import convert
 from ...codec.common.positions import GRAPH, OBJECT, POSITIONS, SUBJECT
+from ...codec.common.terms import convert
 from ...codec.text.columns import EMPTY_GRAPH
 from ...codec.text.lines import shorten
 from ...codec.text.ntriples import Dialect

@@ -24,8 +24,8 @@ from pyoxigraph import BlankNode, Literal, NamedNode, Quad, RdfFormat, Store, Tr
 
 from ...arrow import QUADS
 from ...codec import DEFAULT_LIMITS, Limits, LogicalType, PhysicalType, StreamOptions
-from ...codec.common.conversion import convert
 from ...codec.common.positions import POSITIONS
+from ...codec.common.terms import convert
 from ...errors import JellyError, OptionsError, TermError
 from ...io.sinks import Destination
 from ...notebook import Shown

@@ -110,10 +110,11 @@ cdef object reason(Reader *reader, options, limits, factory,
         options,
         Checkpoint(
             state=reader.state,
-            names=entries_of(&reader.names),
-            prefixes=entries_of(&reader.prefixes),
-            datatypes=entries_of(&reader.datatypes),
-            next_ids=(reader.names.last + 1, reader.prefixes.last + 1, reader.datatypes.last + 1),
+            tables=(
+                entries_of(&reader.names),
+                entries_of(&reader.prefixes),
+                entries_of(&reader.datatypes),
+            ),
             prefix_id=reader.row_prefix_id,
             name_id=reader.row_name_id,
             given=reader.row_given,
@@ -121,8 +122,8 @@ cdef object reason(Reader *reader, options, limits, factory,
     )
 
 
-cdef dict entries_of(Table *table):
-    return {
+cdef tuple entries_of(Table *table):
+    return table.last, {
         entry_id: text_of(Slice(bytes_at(&table.entries[entry_id]), table.entries[entry_id].size))
         for entry_id in range(table.length)
         if table.entries[entry_id].serial

@@ -22,9 +22,8 @@ cdef struct Writer:
     # Complete rows, and the current one.
     Buffer rows
     uint64_t row_count
-    # Statements among these rows that repeat every term, and how many more the frame may have.
+    # Statements among these rows that repeat every term.
     uint64_t repeats
-    uint64_t room_repeats
     Buffer body
 
 
@@ -157,34 +156,23 @@ cdef void cut_iri(EncodedTerm *encoded, bint split) noexcept nogil:
 
 cdef Written write_iri(Writer *writer, EncodedTerm *encoded) noexcept nogil:
     cdef Buffer *body = &writer.body
-    cdef Place whole
     cdef size_t prefix_size = encoded.prefix_size
     cdef Written written = DONE
     cdef uint64_t prefix_id = 0
     cdef uint64_t name_id
     cdef size_t at
-    if writer.prefixes.size == 0 or writer.split:
-        if writer.prefixes.size:
-            written = look_up(writer, &writer.prefixes, Slice(encoded.text.bytes, prefix_size),
-                              encoded.prefix_characters, &encoded.prefix_place)
-            prefix_id = encoded.prefix_place.id
-        if written == DONE:
-            written = look_up(
-                writer, &writer.names,
-                Slice(encoded.text.bytes + prefix_size, encoded.text.size - prefix_size),
-                encoded.characters - encoded.prefix_characters, &encoded.name_place)
-        name_id = encoded.name_place.id
-    else:
-        # Whole, with the empty prefix.
-        whole.serial = 0
-        written = look_up(writer, &writer.prefixes, Slice(encoded.text.bytes, 0), 0, &whole)
-        prefix_id = whole.id
-        if written == DONE:
-            whole.serial = 0
-            written = look_up(writer, &writer.names, encoded.text, encoded.characters, &whole)
-        name_id = whole.id
+    if writer.prefixes.size:
+        written = look_up(writer, &writer.prefixes, Slice(encoded.text.bytes, prefix_size),
+                          encoded.prefix_characters, &encoded.prefix_place)
+        prefix_id = encoded.prefix_place.id
+    if written == DONE:
+        written = look_up(
+            writer, &writer.names,
+            Slice(encoded.text.bytes + prefix_size, encoded.text.size - prefix_size),
+            encoded.characters - encoded.prefix_characters, &encoded.name_place)
     if written != DONE:
         return written
+    name_id = encoded.name_place.id
     if not reserve(body, 32):
         return OUT_OF_MEMORY
     # Two ids are always short enough for a length of one byte.
@@ -250,7 +238,7 @@ cdef void open_writer(Writer *writer) noexcept nogil:
     writer.names.row_tag = ROW_NAME << 3 | BYTES
     writer.prefixes.row_tag = ROW_PREFIX << 3 | BYTES
     writer.datatypes.row_tag = ROW_DATATYPE << 3 | BYTES
-    writer.split = writer.prefixes.size > 0
+    writer.split = writer.prefixes.size >= LEAST_PREFIXES
     # Row 0 marks entries that no row has used.
     writer.row = 1
 

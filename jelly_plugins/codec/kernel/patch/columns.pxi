@@ -33,11 +33,6 @@ cdef class PatchColumnDecoder(GatheringDecoder):
         return self._placed_reference().inside_patch
 
     @property
-    def ends_loosely(self):
-        """Whether the last rows are operations outside any transaction; see the reference."""
-        return self._placed_reference().ends_loosely
-
-    @property
     def deviations(self):
         """Accepted deviations from the specification; see the reference."""
         return self.reference.deviations
@@ -72,9 +67,9 @@ cdef class PatchColumnDecoder(GatheringDecoder):
 
     cdef int _take_options(self) except -1:
         self.options = read_patch_options(
-            &self.reader, self.reference, self.data, self.options, self.frame.operations
+            &self.reader, self.reference, self.data, self.options
         )
-        return self._take_noted()
+        return 0
 
     cdef int _stopped(self, Status status) except -1:
         cdef Planned *planned
@@ -93,16 +88,11 @@ cdef class PatchColumnDecoder(GatheringDecoder):
             self.reader.in_row = False
             self._placed_reference().end_frame(self.frame)
             self.reader.state = self.reference.state
-            self._take_noted()
+            for operation in self.frame.operations:
+                self._note(operation)
+            self.frame.operations.clear()
             self.ended = True
         return self._batch() if is_full(&self.gathered) else None
-
-    cdef int _take_noted(self) except -1:
-        """Add the rows that the reference has added to the frame."""
-        for operation in self.frame.operations:
-            self._note(operation)
-        self.frame.operations.clear()
-        return 0
 
     cdef object _batch(self):
         adds = bytes_of(&self.gathered.adds, self.gathered.rows)

@@ -42,11 +42,6 @@ cdef class PatchDecoder(ObjectDecoder):
         return self._placed_reference().inside_patch
 
     @property
-    def ends_loosely(self):
-        """Whether the last rows are operations outside any transaction; see the reference."""
-        return self._placed_reference().ends_loosely
-
-    @property
     def deviations(self):
         """Accepted deviations from the specification; see the reference."""
         return self.reference.deviations
@@ -76,9 +71,7 @@ cdef class PatchDecoder(ObjectDecoder):
         return 0
 
     cdef int _take_options(self, bytes data) except -1:
-        self.options = read_patch_options(
-            &self.reader, self.reference, data, self.options, self.taken
-        )
+        self.options = read_patch_options(&self.reader, self.reference, data, self.options)
         self.plain_ends = not self.reference.ends_with_frame
         return 0
 
@@ -155,9 +148,9 @@ cdef void set_patch(Reader *reader) noexcept nogil:
     reader.next_states = &NEXT_PATCH_STATE[0][0]
 
 
-cdef object read_patch_options(Reader *reader, reference, bytes data, known, list taken):
+cdef object read_patch_options(Reader *reader, reference, bytes data, known):
     """Read the options at the reader's position; `known` are the options read at the stream's
-    start, or None. Rows before them are appended to `taken`.
+    start, or None.
     """
     cdef const uint8_t *start = <const uint8_t *> PyBytes_AS_STRING(data)
     reference.read_options_row(
@@ -166,10 +159,6 @@ cdef object read_patch_options(Reader *reader, reference, bytes data, known, lis
     if known is not None:
         return known
     set_patch_options(reader, reference.options)
-    if reference.ends_with_frame:
-        # Each frame before the options was a patch too.
-        taken += [END] * reference.early
-    reference.early = 0
     reader.state = reference.state
     return reference.options
 

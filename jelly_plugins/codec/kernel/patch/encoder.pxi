@@ -216,11 +216,6 @@ cdef class PatchTermWriter(TermWriter):
             self._hand_over(self.encoder)
             self._leave()
 
-    def header(self, key, value):
-        """Write the body of an RdfPatchHeader."""
-        self.reference.text(key, "a header's key")
-        return string_field(1, key) + self._single_row((value,), WRITE_HEADER)
-
     cdef Written _single(self, tuple terms, int what) except? OUT_OF_MEMORY:
         """Write the IRI and the graph of a namespace, or the value of a header."""
         cdef Description description

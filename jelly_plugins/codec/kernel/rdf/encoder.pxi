@@ -233,9 +233,7 @@ cdef class TermWriter:
 
     cdef int _write_row(self, encoder, uint8_t tag) except -1:
         """Write the statement in `body` as a row."""
-        if self.writer.body.size == 0:
-            self._hand_over(encoder)
-            encoder.count_repeat()
+        self.writer.repeats += self.writer.body.size == 0
         if not write_row(&self.writer, tag):
             raise MemoryError
         return 0
@@ -252,10 +250,9 @@ cdef class TermWriter:
     cdef int _ask(self, encoder) except -1:
         """Compute what is left in an encoder's frame."""
         self.asked = True
-        rows, size, repeats = encoder.room()
+        rows, size = encoder.room()
         self.room_rows = bounded(rows)
         self.room_bytes = bounded(size)
-        self.writer.room_repeats = bounded(repeats)
         return 0
 
     cdef inline bint _is_full(self) noexcept nogil:
@@ -318,13 +315,10 @@ cdef class TermWriter:
                         pos = parse_line(lines, pos, end, &line, NULL)
                         if line == LINE_WRITTEN:
                             written = write_line(writer, lines, &self.tags, tag, self.row_bytes)
-                            if written == ALL_REPEATED:
-                                line = LINE_UNUSUAL
-                            elif written != DONE:
+                            if written != DONE:
                                 break
-                            else:
-                                count += 1
-                                self.lines_written += 1
+                            count += 1
+                            self.lines_written += 1
                         if line == LINE_UNUSUAL:
                             pos = line_after(start, end)
                             break
@@ -392,7 +386,6 @@ cdef class TermWriter:
                         usual = parse_row(lines, source.given, row, self.line_bytes)
                         if usual:
                             written = write_line(writer, lines, &self.tags, tag, self.row_bytes)
-                            usual = written != ALL_REPEATED
                         if not usual or written != DONE:
                             break
                         row += 1
@@ -536,17 +529,12 @@ cdef class TermWriter:
         cdef Written written
         self.in_row = True
         try:
-            written = self._try_row(terms, what)
-            if written == NO_ROOM and writer.full == &writer.prefixes:
-                # The IRIs have more prefixes than the table can hold: write them whole, with the
-                # empty prefix. The entries written so far remain valid.
-                writer.prefix_id = prefix_id
-                writer.name_id = name_id
-                writer.split = False
-                try:
-                    written = self._try_row(terms, what)
-                finally:
-                    writer.split = True
+            writer.row += 1
+            writer.body.size = 0
+            if what == WRITE_STATEMENT:
+                written = self._terms(terms, 0)
+            else:
+                written = self._single(terms, what)
             if written == DONE and writer.body.size > self.row_bytes:
                 written = ROW_TOO_LONG
             if written != DONE:
@@ -558,13 +546,6 @@ cdef class TermWriter:
         finally:
             self.in_row = False
         return 0
-
-    cdef Written _try_row(self, tuple terms, int what) except? OUT_OF_MEMORY:
-        self.writer.row += 1
-        self.writer.body.size = 0
-        if what == WRITE_STATEMENT:
-            return self._terms(terms, 0)
-        return self._single(terms, what)
 
     cdef object _rejection(self, Written written):
         cdef Writer *writer = &self.writer
@@ -740,7 +721,7 @@ cdef class TermWriter:
         encoded = &description.encoded
         encoded.kind = parts[0]
         if encoded.kind == IRI:
-            set_iri(description, parts[2] + parts[3], self.writer.prefixes.size > 0)
+            set_iri(description, parts[2] + parts[3], self.writer.split)
         elif encoded.kind == TRIPLE:
             description.parts = parts[2]
         else:
@@ -792,7 +773,7 @@ cdef class TermWriter:
                 # The IRI of a namespace, already checked: the Describe function of another backend
                 # does not accept generic terms.
                 description = Description.__new__(Description)
-                set_iri(description, value, self.writer.prefixes.size > 0)
+                set_iri(description, value, self.writer.split)
             description.generic = True
             if <size_t> len(self.generic_iris) >= CACHE_ENTRIES:
                 self.generic_iris.clear()
@@ -821,7 +802,7 @@ cdef class TermWriter:
         elif not self._is_usual(value):
             return None
         description = Description.__new__(Description)
-        set_iri(description, value, self.writer.prefixes.size > 0)
+        set_iri(description, value, self.writer.split)
         return description
 
     cdef Description _usual_literal(self, lex, langtag, datatype):

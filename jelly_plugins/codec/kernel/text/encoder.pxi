@@ -70,24 +70,15 @@ cdef Written write_line(Writer *writer, LineReader *lines, TermTags *tags, uint8
             left += 1
             encoded = &lines.encoded[position]
             if encoded.kind == IRI and not encoded.cut:
-                cut_iri(encoded, writer.prefixes.size > 0)
+                cut_iri(encoded, writer.split)
             for part in range(3 if encoded.kind == TRIPLE else 0):
                 if lines.quoted[part].kind == IRI:
-                    cut_iri(&lines.quoted[part], writer.prefixes.size > 0)
+                    cut_iri(&lines.quoted[part], writer.split)
     if left == 0:
-        if writer.repeats >= writer.room_repeats:
-            return ALL_REPEATED
         writer.body.size = 0
         writer.repeats += 1
         return DONE if write_row(writer, row_tag) else OUT_OF_MEMORY
     written = write_terms(writer, lines, tags)
-    if written == NO_ROOM and writer.full == &writer.prefixes:
-        # As in TermWriter._row.
-        writer.prefix_id = prefix_id
-        writer.name_id = name_id
-        writer.split = False
-        written = write_terms(writer, lines, tags)
-        writer.split = True
     if written == DONE and writer.body.size > row_bytes:
         written = ROW_TOO_LONG
     if written == DONE and not write_row(writer, row_tag):
