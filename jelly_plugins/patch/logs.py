@@ -34,7 +34,6 @@ from ..codec.text.ntriples import Notation, term_text
 from ..errors import ChainError, JellyError, OrderError, StatementError
 from ..io.sinks import Destination
 from ..io.sources import Source
-from ..notebook import Shown
 from .formats import PatchFormat, PatchOptionChanges
 from .model import Patch, chain_headers, check_nesting, check_patches, group, new_id
 from .reader import PatchReader, ReadOptions
@@ -321,7 +320,7 @@ class Problem(NamedTuple):
 
 
 @dataclass(slots=True)
-class Report(Shown):
+class Report:
     """What :func:`check` has found.
 
     :ivar format: the log's format; None if unknown.

@@ -24,7 +24,6 @@ from typing import Final, NamedTuple
 
 from ...codec.patch.operations import AnyOperation
 from ...errors import ChainError
-from ...notebook import Shown
 from .settings import ReplaySettings, Target
 from .transactions import NetChanges, PatchEnd, PatchStart, Transactions
 
@@ -38,7 +37,7 @@ _SHOWN: Final = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Position(Shown):
+class Position:
     """How far a log was applied.
 
     :ivar log: the log's name: given by the caller, or the ``id`` of the log's first patch.
