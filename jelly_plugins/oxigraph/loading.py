@@ -6,7 +6,7 @@ N-Quads, which Oxigraph's own parser reads. How they go in (measured with pyoxig
 
 - ``Store.load`` of text, one transaction, is the fastest in memory, and for few statements on
   disk. ``Store.bulk_load`` writes new files each time, which pays off from some thousand statements
-  on (:func:`_load_chunks`). Both relabel blank nodes.
+  on (:func:`_loader`). Both relabel blank nodes.
 - Where labels stay, quads are parsed from the text: ``Store.bulk_extend`` on disk, and
   ``Store.extend`` for few quads and in memory.
 
@@ -26,9 +26,7 @@ Reference: RDF 1.2 Concepts, section "Triple Terms and Reification".
 from __future__ import annotations
 
 import re
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import closing
 from dataclasses import replace
 from functools import partial
 from hashlib import blake2b
@@ -266,14 +264,18 @@ def load(
             settings.atomic and not (in_memory and text.renames)
         )
         if settings.atomic and text.renames:
-            _load_chunks(
-                store,
-                (chunk.text for chunk in text.chunks()),
-                RdfFormat.N_QUADS if graph is None else RdfFormat.N_TRIPLES,
-                in_memory=in_memory,
-                to_graph=graph,
-                lenient=text.reader.validated,
-            )
+            source, size = _held(chunk.text for chunk in text.chunks())
+            try:
+                _loader(store, size, in_memory=in_memory)(
+                    source,
+                    RdfFormat.N_QUADS if graph is None else RdfFormat.N_TRIPLES,
+                    to_graph=graph,
+                    lenient=text.reader.validated,
+                )
+            except SyntaxError as error:
+                if isinstance(source, bytes):
+                    raise TermError(rejection(error, source)) from None
+                raise
         else:
             quads = text.quads()
             if blank_nodes == "canonicalize":
@@ -381,10 +383,6 @@ class _Text:
         self._on_namespace = on_namespace
         self._bookkeeping = bookkeeping
         self._fresh: Callable[[str], BlankNode] = BlankNode
-        self._rewind = rewinder(given.source)
-        self._again = partial(
-            _Text, given, conversion, graph=graph, renames=renames, bookkeeping=bookkeeping
-        )
         src: Any = given.source
         if given.format is Format.JELLY:
             src = FrameBytes(src, limits=conversion.limits, strict=conversion.strict)
@@ -407,8 +405,11 @@ class _Text:
         name = self.reader.name
         if isinstance(error, JellyError):
             error.locate(source=name)
-        if isinstance(error, SyntaxError | MemoryError):
-            raise self._rejection(error).locate(source=name) from None
+        if isinstance(error, SyntaxError):
+            # The text is valid; Oxigraph rejects a term. Where it was in the source is not known.
+            raise TermError(parser_error(error).message, source=name) from None
+        if isinstance(error, MemoryError):
+            raise parser_error(error).locate(source=name) from None
 
     def _take_frame(self, frame: AnyFrame) -> None:
         """Note the empty graphs of a frame of Jelly."""
@@ -474,25 +475,6 @@ class _Text:
             if declared.get(prefix) != iri:
                 self._on_namespace(prefix, iri)
                 declared[prefix] = iri
-
-    def _rejection(self, error: SyntaxError | MemoryError) -> JellyError:
-        """The error of the first term that Oxigraph rejects, or that is too long for it: the text
-        is valid. It has no place if the source cannot be read again, since the reader has read more
-        than the store's parser."""
-        if self._rewind is not None:
-            self._rewind()
-            again = self._again()
-            with closing(again.reader) as reader:
-                for chunk in again.chunks():
-                    try:
-                        deque(parse(chunk.text, format=RdfFormat.N_QUADS), maxlen=0)
-                    except SyntaxError as found:
-                        return reader.located(TermError(rejection(found, chunk.text)))
-                    except MemoryError as found:
-                        return reader.located(parser_error(found))
-        if isinstance(error, MemoryError):
-            return parser_error(error)
-        return TermError(parser_error(error).message)
 
     def quads(self) -> Iterator[Quad]:
         """The statements as quads."""
@@ -654,21 +636,10 @@ def _load_text(
                 chunks = with_bounded_turtle(chunks, base, scan)
             # The error of a parser says that it is about the base, that of a store does not.
             parser_of(b"", syntax, base)
-            _load_chunks(
-                store,
-                # A store in memory holds equal terms once.
-                _guarded(
-                    chunks,
-                    scan,
-                    reserved=reserved,
-                    long=in_memory,
-                ),
-                syntax,
-                in_memory=in_memory,
-                held=_TERM_BYTES,
-                base_iri=base,
-                to_graph=graph,
-            )
+            # A store in memory holds equal terms once.
+            guarded = _guarded(chunks, scan, reserved=reserved, long=in_memory)
+            text, size = _held(guarded, _TERM_BYTES)
+            _loader(store, size, in_memory=in_memory)(text, syntax, base_iri=base, to_graph=graph)
         except JellyError as error:
             raise error.locate(source=source.name) from error.__cause__
         except (SyntaxError, MemoryError) as error:
@@ -712,30 +683,18 @@ def _cannot_name_reserved(*texts: bytes) -> bool:
     )
 
 
-def _load_chunks(
-    store: Store,
-    chunks: Iterator[bytes],
-    syntax: RdfFormat,
-    *,
-    in_memory: bool,
-    held: int = _HELD_TEXT,
-    **settings: Any,
-) -> None:
-    """Load text, all or nothing: in one transaction or, where that is faster, by a bulk load.
-
-    :param held: bytes of text that may be held.
-    :param settings: of ``Store.load`` and ``Store.bulk_load``.
-    """
+def _held(chunks: Iterator[bytes], most: int = _HELD_TEXT) -> tuple[Any, int]:
+    """Text to load: bytes, or a file if there are more than may be held; and the bytes so far."""
     first: list[bytes] = []
     size = 0
     for chunk in chunks:
         first.append(chunk)
         size += len(chunk)
-        if size > held:
-            break
-    source: Any = b"".join(first)
-    first.clear()
-    if size > held:
-        source = ChunkFile(chain((source,), gathered(chunks)))
-    load = store.load if in_memory or size <= SMALL_BYTES else store.bulk_load
-    load(source, syntax, **settings)
+        if size > most:
+            return ChunkFile(chain((b"".join(first),), gathered(chunks))), size
+    return b"".join(first), size
+
+
+def _loader(store: Store, size: int, *, in_memory: bool) -> Callable[..., None]:
+    """One transaction or, where that is faster, a bulk load; both are all or nothing."""
+    return store.load if in_memory or size <= SMALL_BYTES else store.bulk_load
