@@ -26,6 +26,7 @@ Reference: RDF 1.2 Concepts, section "Triple Terms and Reification".
 from __future__ import annotations
 
 import re
+from codecs import getincrementaldecoder
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from functools import partial
@@ -655,14 +656,20 @@ def _guarded(
     :param reserved: whether the text may name the reserved graph.
     :param long: whether it may have long statements.
     :raises _UnsureError: their bytes do not show that: the text may have a statement in the
-        reserved graph, statements that are too long to be held, or many triple terms in N-Triples
-        or N-Quads, whose reader knows how deep each is nested.
+        reserved graph, statements that are too long to be held, or invalid UTF-8 or many triple
+        terms in N-Triples or N-Quads, whose reader knows the line, and how deep each is nested.
     """
     openings = 0
     before = b""
-    for chunk in chunks:
+    decoder = getincrementaldecoder("utf-8")()
+    for chunk in chain(chunks, (b"",)):
         joint = before + chunk[:_OVERLAP]
         if scan is None:
+            # Oxigraph does not check comments of N-Triples.
+            try:
+                decoder.decode(chunk, final=not chunk)
+            except UnicodeDecodeError:
+                raise _UnsureError from None
             openings += chunk.count(b"<<(") + (before[-2:] + chunk[:2]).count(b"<<(")
             unsure = openings > DEPTH
         else:
