@@ -69,8 +69,6 @@ _BASE = cython.declare(bytes, b"base")
 #: Bytes that decide whether a word begins at a position, and what begins or ends there otherwise.
 _WORD_BYTES = cython.declare(cython.Py_ssize_t, 7)
 _TOKEN_BYTES = cython.declare(cython.Py_ssize_t, 3)
-#: Bytes of a name up to which a dot is known to be in it.
-_NAME_BYTES = cython.declare(cython.Py_ssize_t, 1 << 7)
 #: Longer numbers are not checked, nor are shorter integers.
 _NUMBER_BYTES = cython.declare(cython.Py_ssize_t, 1 << 10)
 _INTEGER_BYTES = cython.declare(cython.Py_ssize_t, 20)
@@ -107,28 +105,6 @@ def _is_word(buf: cython.p_uchar, pos: cython.Py_ssize_t, word: bytes) -> cython
         if buf[pos + at] | 32 != letters[at]:
             return False
     return not _FLAGS[buf[pos + len(word)]] & _WORD
-
-
-@cython.cfunc
-@cython.exceptval(check=False)
-def _in_name(buf: cython.p_uchar, pos: cython.Py_ssize_t, before: cython.int) -> cython.bint:
-    """Whether the byte at a position goes on with a name, which may have dots.
-
-    :param before: the byte before the first.
-    """
-    last: cython.int = buf[pos - 1] if pos else before
-    if _FLAGS[last] & _WORD:
-        return True
-    at: cython.Py_ssize_t = pos - 1
-    least: cython.Py_ssize_t = pos - _NAME_BYTES if pos > _NAME_BYTES else 0
-    while last == 46 and at > least:  # a dot
-        at -= 1
-        # A tag of a language and a number end before a dot; a name has a colon.
-        if buf[at] == 58:
-            return True
-        if buf[at] != 46 and not _FLAGS[buf[at]] & _WORD:
-            break
-    return False
 
 
 @cython.final
@@ -254,7 +230,8 @@ class TurtleScan:
                 self.repeats += 1
                 pos += 1
             elif byte | 32 == 112 or byte | 32 == 98:  # p, b
-                if not _in_name(buf, pos, self.before):
+                # A name may have a dot before such a word, which then counts as a declaration.
+                if not _FLAGS[buf[pos - 1] if pos else self.before] & _WORD:
                     if _is_word(buf, pos, _PREFIX):
                         self.declaration = _PREFIX
                     elif _is_word(buf, pos, _BASE):
