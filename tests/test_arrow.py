@@ -244,7 +244,7 @@ def test_errors_name_the_source(tmp_path: Path) -> None:
     path.write_bytes(write_bytes(TRIPLES, frame_rows=20)[:-5])
     with pytest.raises(TruncatedError, match=r"cut.jelly: frame \d+: the input ends inside"):
         arrow.read(path).read_all()
-    with pytest.raises(JellyError, match="there are only zeros"):
+    with pytest.raises(JellyError, match="options"):
         arrow.read(bytes(5))
 
 

@@ -18,13 +18,12 @@ from ..codec import (
     TextDecoder,
     TextEncoder,
 )
-from ..codec.rdf.decoder import opens_with_options
 from ..codec.text.lines import unescaped
 from ..errors import JellyError, StatementError, TermError, TextError
 from ..io.chunks import Chunk, ChunkReader, scoped
 from ..io.sinks import Writable
 from ..io.sources import Format, Source
-from ..io.streams import FrameBytes, write_jelly
+from ..io.streams import FrameBytes, opens_with_options, write_jelly
 from .lines import without_graphs
 from .settings import Job
 

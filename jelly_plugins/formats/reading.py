@@ -51,14 +51,6 @@ SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*+:")
 #: What pyoxigraph says of a remote context.
 _NO_CONTEXT: Final = "No LoadDocumentCallback has been set to load remote contexts"
 
-#: What pyoxigraph says of a term in RDF/XML, and of one in Turtle, where it has the position.
-_TERM: Final = re.compile(r"error while parsing (IRI|language tag) '(.*?)': (.*)", re.DOTALL)
-_REJECTED: Final = {
-    "Invalid IRI": "an IRI",
-    "Invalid character": "an IRI",
-    "A subtag": "a language tag",
-    "The given language subtag": "a language tag",
-}
 #: What pyoxigraph reports the start of: an IRI or a language tag.
 _REPORTED: Final = re.compile(r"<([^>]*+)>|([A-Za-z0-9\-]++)")
 
@@ -317,27 +309,16 @@ def _message_of(error: SyntaxError) -> str:
         return "a remote context, which is never fetched: pass it with contexts="
     if _RELATIVE.search(message):
         return message + NEED_BASE
-    if found := _TERM.match(message):
-        return f"Oxigraph rejects the {found[1]} {shorten(found[2])!r}: {found[3]}"
     # It may have a token of megabytes.
-    message = shorten(message, _MESSAGE)
-    for start, term in _REJECTED.items():
-        if message.startswith(start):
-            return f"Oxigraph rejects {term}: {message}"
-    return message
+    return shorten(message, _MESSAGE)
 
 
 def rejection(error: SyntaxError, text: bytes) -> str:
     """Why pyoxigraph rejects a chunk of N-Quads whose lines are valid, with the term."""
-    message = parser_error(error).message
     line = text.split(b"\n")[(error.lineno or 1) - 1].decode()
     found = _REPORTED.match(line, (error.offset or 1) - 1)
-    if found is None:
-        return message
-    term = repr(found[1] or found[2])
-    return message.replace(" an IRI:", f" the IRI {term}:").replace(
-        " a language tag:", f" the language tag {term}:"
-    )
+    term = "" if found is None else f"Oxigraph rejects {(found[1] or found[2])!r}: "
+    return f"{term}{_message_of(error)}"
 
 
 def check_base(lines: bytes) -> None:

@@ -1,8 +1,7 @@
 """Chunks of N-Quads text: the form in which statements go from any format to any other.
 
-A conversion is ``reader -> chunks -> writer``; ``formats.table`` has a reader and a writer for each
-format. A reader is a :class:`ChunkReader`. A writer is a function of a reader, an open output and
-the settings of the conversion.
+``formats.convert`` has a reader and a writer for each format. A reader is a :class:`ChunkReader`. A
+writer is a function of a reader, an open output and the settings of the conversion.
 """
 
 from __future__ import annotations

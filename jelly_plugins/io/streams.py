@@ -47,18 +47,19 @@ from ..codec import (
     delimit,
     describe,
 )
-from ..codec.common.detection import StreamKind, jena_kind_of, kind_of
+from ..codec.common.detection import StreamKind, kind_of
 from ..codec.common.framing import DETECTION_BYTES, is_delimited
 from ..codec.common.limits import over
+from ..codec.common.options import read_options
+from ..codec.common.row_reader import ROW_TAG
 from ..codec.common.wire import BYTES, MAX_VARINT_BYTES, read_field, read_varint
 from ..codec.rdf.decoder import (
     GraphT,
     IriT,
     StatementT,
-    first_options,
-    opens_with_options,
 )
 from ..codec.rdf.restarts import MARK
+from ..codec.rdf.rules import Row
 from ..errors import (
     JellyError,
     OptionsError,
@@ -122,51 +123,52 @@ _OPENING: Final = 1024
 _TEXT: Final = re.compile(rb'(?:\xef\xbb\xbf)?(?:\s*[@<_{\[#"]|[\t\x20-\x7e]{4})')
 #: Empty frames that are kept while looking for the options.
 _FRAMES_BEFORE_OPTIONS: Final = 10_000
+_OTHER_KINDS: Final = (StreamKind.JELLY_PATCH, StreamKind.JELLY_SPARQL)
 #: Bytes that text does not contain, and the first row of any Jelly stream does.
 _CONTROL: Final = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f]")
 
 
-#: The tag of field 1: the rows of a frame of Jelly, a declaration in a row of RDF Protobuf.
-_FIRST_FIELD: Final = 1 << 3 | BYTES
-
 _ItemT = TypeVar("_ItemT")
-
-
-def _is_text(opening: bytes) -> bool:
-    """Whether a source that is not Jelly begins like text."""
-    return _TEXT.match(opening) is not None and not _CONTROL.search(opening)
 
 
 def _other_kind(opening: bytes) -> str | None:
     """The kind of data that a source other than Jelly-RDF begins with; None if unknown."""
-    if _is_text(opening):
+    if _TEXT.match(opening) is not None and not _CONTROL.search(opening):
         return "text, not Jelly"
     kind = kind_of(opening)
-    if kind in (StreamKind.JELLY_PATCH, StreamKind.JELLY_SPARQL):
-        return f"{kind}, not Jelly-RDF"
-    kind = jena_kind_of(opening)
-    if kind is StreamKind.RDF_THRIFT:
-        return f"{kind}, not Jelly: jelly convert --from rt converts it"
-    if kind is StreamKind.RDF_PROTOBUF and not _may_be_jelly(opening):
-        return f"{kind}, not Jelly: jelly convert --from rpb converts it"
+    return f"{kind}, not Jelly-RDF" if kind in _OTHER_KINDS else None
+
+
+def _options_in(data: bytes) -> tuple[int, int] | None:
+    """Find the start and end of the options in a frame's first row; None if that row has none.
+
+    :raises WireError: malformed.
+    """
+    pos = 0
+    while pos < len(data):
+        tag, start, pos, _ = read_field(data, pos, len(data))
+        if tag == ROW_TAG:
+            tag, start, stop, _ = read_field(data, start, pos)
+            return (start, stop) if tag == Row.OPTIONS << 3 | BYTES else None
     return None
 
 
-def _may_be_jelly(opening: bytes) -> bool:
-    """Whether what opens like RDF Protobuf may be Jelly: options have numbers where the declaration
-    of a prefix has text."""
-    if not is_delimited(opening):
-        return True
-    end = len(opening)
+def opens_with_options(data: bytes) -> bool:
+    """Whether a frame's first row is an options row, but not one repeated at a restart point."""
     try:
-        _, pos = read_varint(opening, 0, end)
-        if opening[pos] != _FIRST_FIELD:
-            return False
-        _, start, stop, _ = read_field(opening, pos, end)
-        _, start, stop, _ = read_field(opening, start, stop)
+        return not data.startswith(MARK) and _options_in(data) is not None
     except WireError:
-        return True
-    return start == stop or min(opening[start:stop]) < 0x20
+        # Decoding the frame will report the error, with the row.
+        return False
+
+
+def first_options(data: bytes, limits: Limits) -> StreamOptions | None:
+    """The options in a frame's first row; None if the row has no options or is malformed."""
+    try:
+        found = _options_in(data)
+        return None if found is None else read_options(StreamOptions, data, *found, limits)
+    except JellyError:
+        return None
 
 
 class _Decoding(Protocol):
@@ -245,16 +247,9 @@ class FrameBytes(Closing):
         """Raise an error of ``decoder`` with its place, or a better one where the source is no
         Jelly-RDF at all."""
         if decoder.options is None:
-            opening = self._opening
-            if kind := _other_kind(opening):
+            kind = _other_kind(self._opening)
+            if kind is not None:
                 raise SourceError(f"this is {kind}", source=self.name) from None
-            if opening and not opening.strip(b"\0"):
-                # Zeros are read as empty frames.
-                raise OptionsError(
-                    "this is not Jelly, or an empty stream without its options: there are only "
-                    "zeros",
-                    source=self.name,
-                ) from None
         error.locate(source=self.name)
         if isinstance(error, SourceError | TruncatedError):
             error.locate(frame=decoder.next_frame)

@@ -11,8 +11,8 @@ from typing import Final
 from ..codec import usual_lines
 from ..codec.text.ntriples import Notation
 from ..errors import TermError
+from ..formats.convert import FORMATS
 from ..formats.settings import ConversionSettings, Job
-from ..formats.table import FORMATS
 from ..io.chunks import Chunk, ChunkReader
 from ..io.sinks import Writable
 from ..io.sources import Format

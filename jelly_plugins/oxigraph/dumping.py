@@ -25,10 +25,10 @@ from ..codec import (
 )
 from ..codec.rdf.options import GROUPED, logical_name
 from ..errors import JellyError, OptionsError, StatementError
+from ..formats.convert import FORMATS
 from ..formats.jelly import encoded
 from ..formats.jelly_text import text_output
 from ..formats.settings import ConversionSettings, Counter, Job
-from ..formats.table import FORMATS
 from ..io.chunks import Chunk, ChunkReader, in_thread
 from ..io.sinks import Destination, is_replaceable, open_output
 from ..io.sources import Format, FormatName, format_named, format_of, name_of, rewinder

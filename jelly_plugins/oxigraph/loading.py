@@ -41,6 +41,7 @@ from ..codec import DEFAULT_LIMITS, AnyFrame, Limits, PhysicalType
 from ..codec.common.canonical_labels import canonical_labels
 from ..codec.text.lines import unescaped
 from ..errors import JellyError, LimitError, TermError
+from ..formats.convert import open_reader, reject_jelly
 from ..formats.lines import without_graphs
 from ..formats.reading import (
     DEPTH,
@@ -60,7 +61,6 @@ from ..formats.settings import (
     LoadSettings,
     OptionChanges,
 )
-from ..formats.table import open_reader, reject_jelly
 from ..io.chunks import Chunk, ChunkFile, relabelled
 from ..io.sources import Format, Input, Source, rewinder, without_mark
 from ..io.streams import FrameBytes, Progress, Steps

@@ -34,8 +34,8 @@ from jelly_plugins import (
     write,
     write_frames,
 )
+from jelly_plugins.formats.convert import read_statements
 from jelly_plugins.formats.settings import ConversionSettings, Frames, OptionChanges
-from jelly_plugins.formats.table import read_statements
 from jelly_plugins.io.sources import Format
 from jelly_plugins.io.streams import write_bytes
 

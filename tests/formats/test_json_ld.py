@@ -14,10 +14,10 @@ from jelly_plugins import Literal, convert, oxigraph
 from jelly_plugins import rdflib as backend
 from jelly_plugins.codec import DEFAULT_LIMITS, Limits
 from jelly_plugins.errors import LimitError, TextError
+from jelly_plugins.formats.convert import read_statements
 from jelly_plugins.formats.json_ld import prepared
 from jelly_plugins.formats.reading import with_bounded_json
 from jelly_plugins.formats.settings import ConversionSettings
-from jelly_plugins.formats.table import read_statements
 from jelly_plugins.io.sources import Format
 
 XSD = "http://www.w3.org/2001/XMLSchema#"

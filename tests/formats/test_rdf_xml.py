@@ -14,9 +14,9 @@ import rdflib
 from jelly_plugins import BlankNode, Iri, JellyError, Literal, convert, oxigraph
 from jelly_plugins import rdflib as backend
 from jelly_plugins.errors import LimitError, TextError
+from jelly_plugins.formats.convert import read_statements
 from jelly_plugins.formats.rdf_xml import RdfXmlText
 from jelly_plugins.formats.settings import ConversionSettings
-from jelly_plugins.formats.table import read_statements
 from jelly_plugins.io.sources import Format
 
 from ..codec.input_kinds import Trickle

@@ -21,15 +21,12 @@ from jelly_plugins import (
     Format,
     JellyError,
     MissingExtraError,
-    OptionsError,
     SourceError,
     TruncatedError,
     convert,
-    read,
 )
-from jelly_plugins.formats.table import read_statements
+from jelly_plugins.formats.convert import read_statements
 from jelly_plugins.io.sources import CHUNK, Input
-from jelly_plugins.sparql import ResultsReader
 
 from .. import programs
 from ..codec.input_kinds import INPUT_KINDS, Trickle
@@ -348,13 +345,3 @@ def test_a_byte_order_mark_is_not_part_of_text(format_: Format) -> None:
     rows = io.BytesIO()
     convert(MARK + LINE, rows, source_format=format_, target_format="rt")
     assert rows.getvalue()
-
-
-@pytest.mark.parametrize("size", [1, 3, 5000])
-def test_zeros_are_not_called_empty(size: int, tmp_path: Path) -> None:
-    (tmp_path / "x.jelly").write_bytes(bytes(size))
-    for source in (bytes(size), tmp_path / "x.jelly"):
-        with pytest.raises(OptionsError, match=r"this is not Jelly.* only zeros"):
-            list(read(source))
-        with pytest.raises(OptionsError, match=r"not Jelly-SPARQL.* only zeros"):
-            ResultsReader(source, format="jellys")

@@ -10,11 +10,10 @@ from math import ceil
 from typing import BinaryIO, cast
 
 from ...codec import DEFAULT_LIMITS, ColumnDecoder, Columns, FrameSplitter
-from ...codec.rdf.decoder import opens_with_options
 from ...errors import JellyError
 from ...io.sinks import compression_of
 from ...io.sources import Input
-from ...io.streams import RestartPoint, find_restarts
+from ...io.streams import RestartPoint, find_restarts, opens_with_options
 from .files import DataFile, Files
 from .formats import FileSplit
 
