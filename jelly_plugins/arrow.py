@@ -455,11 +455,7 @@ def _kind(array: pyarrow.Array) -> _Kind | None:
 
 
 def _values(array: pyarrow.Array, kind: _Kind) -> pyarrow.Array:
-    """Convert literals of one kind to values.
-
-    :raises StatementError: a literal is of another kind, or is not valid for the datatype.
-    :raises ArrowException: the Arrow type cannot hold a value.
-    """
+    """Convert literals of one kind to values."""
     compute = pyarrow.compute
     forms = f'^"(?:{kind.datatype.forms}){re.escape(kind.mark)}$'
     _check(array, compute.invert(compute.match_substring_regex(array, forms)))

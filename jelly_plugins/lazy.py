@@ -28,11 +28,6 @@ def library(name: str, user: str, extra: str) -> Any:
 
     :param user: what needs it.
     :param extra: of this package, which installs it.
-    :raises MissingExtraError: it is not installed.
-
-    >>> library("no_such_library", "this", "all")  # doctest: +ELLIPSIS
-    Traceback (most recent call last):
-    jelly_plugins.errors.MissingExtraError: this needs a library: pip install...
     """
     try:
         # Calls for each document find what the first one has imported.
@@ -54,13 +49,6 @@ def attributes(
     :param names: the public names, usually its ``__all__``.
     :param modules: modules of the package that have these names, in the order in which they are
         looked into; or the names that each has, so that no other one is imported.
-
-    >>> get, _ = attributes("jelly_plugins", ["JellyError"], ["errors"])
-    >>> get("JellyError").__module__
-    'jelly_plugins.errors'
-    >>> get("nonsense")
-    Traceback (most recent call last):
-    AttributeError: module 'jelly_plugins' has no attribute 'nonsense'
     """
 
     def get(name: str) -> Any:

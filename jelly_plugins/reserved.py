@@ -39,11 +39,6 @@ def is_reserved(graph: object) -> bool:
     """Whether a graph is reserved.
 
     :param graph: its IRI, or its name in the syntax of N-Triples.
-
-    >>> is_reserved("urn:jelly-plugins:bookkeeping"), is_reserved("<urn:jelly-plugins:bookkeeping>")
-    (True, True)
-    >>> is_reserved("urn:jelly-plugins:failed"), is_reserved("")
-    (False, False)
     """
     return graph in (BOOKKEEPING_TEXT, BOOKKEEPING_IRI)
 
@@ -53,7 +48,6 @@ def reject_graph(graph: object, *, what: str = "a statement") -> None:
 
     :param graph: see :func:`is_reserved`.
     :param what: that is in it.
-    :raises TermError: it is.
     """
     if is_reserved(graph):
         raise TermError(

@@ -113,8 +113,6 @@ def reject_jelly(given: Given) -> None:
     """Reject a source that is Jelly and was given as text, before text is looked for in it: a
     parser's error would not say so. Only what can be read twice without another download is looked
     at.
-
-    :raises SourceError: it is Jelly, or cannot be opened.
     """
     src, form = given
     is_url = isinstance(src, str | os.PathLike) and "://" in os.fspath(src)
@@ -146,10 +144,7 @@ def jelly_of_text(src: Source, limits: Limits) -> Readable:
 
 
 def open_reader(given: Given, job: Job) -> ChunkReader:
-    """Open a source.
-
-    :raises SourceError: it cannot be opened, or is Jelly and was given as text.
-    """
+    """Open a source."""
     src, form = given
     if form is Format.JELLY_TEXT:
         src, form = jelly_of_text(src, job.settings.limits), Format.JELLY
@@ -158,10 +153,7 @@ def open_reader(given: Given, job: Job) -> ChunkReader:
 
 
 def open_readers(given: Sequence[Given], job: Job) -> ChunkReader:
-    """Open a source, or several as one, each when its turn comes.
-
-    :raises SourceError: the first cannot be opened.
-    """
+    """Open a source, or several as one, each when its turn comes."""
     if len(given) == 1:
         return open_reader(given[0], job)
     return Joined(
@@ -194,11 +186,6 @@ def read_statements(
 ) -> Iterator[Statement]:
     """The statements of a source in any format, one after the other, in generic terms. Base
     directions are part of language tags.
-
-    :raises JellyError: while iterating.
-
-    >>> list(read_statements(b"<urn:s> a <urn:o> .", Format.TURTLE))[0].object
-    Iri(value='urn:o')
     """
     if form is Format.JELLY_TEXT:
         src, form = jelly_of_text(src, settings.limits), Format.JELLY
@@ -294,9 +281,6 @@ def _by_chunks(given: Sequence[Given], dst: Destination, target: Format, job: Jo
     Options come first in a stream of Jelly, and ``rdf_star`` must be declared if quoted triples
     follow. If one follows that was not declared, everything is read and written again, if that is
     possible.
-
-    :raises UndeclaredError: it is not possible: the sources cannot be read again, or a part of the
-        output is already written.
     """
     row = FORMATS[target]
     job = replace(
@@ -326,10 +310,7 @@ def _by_chunks(given: Sequence[Given], dst: Destination, target: Format, job: Jo
 
 
 def _check_frame(frame: AnyFrame, *, lossy: bool) -> None:
-    """Check a frame of Jelly that becomes a part of other frames.
-
-    :raises JellyError: it has metadata or empty graphs, which would be lost.
-    """
+    """Check a frame of Jelly that becomes a part of other frames."""
     check_metadata(frame, lossy=lossy)
     if frame.empty_graphs and not lossy:
         raise TermError(
@@ -339,10 +320,7 @@ def _check_frame(frame: AnyFrame, *, lossy: bool) -> None:
 
 
 def _format_of(named: object, parameter: str) -> Format:
-    """The format that the name of a source or an output has.
-
-    :raises ValueError: it has none.
-    """
+    """The format that the name of a source or an output has."""
     found = format_of(named)
     if found is None:
         raise ValueError(f"the format of {named!r} is unknown: give {parameter}=")

@@ -38,16 +38,8 @@ class JellyReader(ChunkReader):
     :param src: a source, or its frames.
     :param job: ``concatenated``, ``strict`` and ``limits`` of its settings; with ``blank_nodes``
         ``"fresh"``, each of several concatenated streams has its own blank nodes.
-    :raises JellyError: while iterating, with source, frame and row.
 
     :ivar frame: number of the frame of the last chunk.
-
-    >>> from jelly_plugins import Iri, Literal, Triple
-    >>> from jelly_plugins.io.streams import write_bytes
-    >>> jelly = write_bytes([Triple(Iri("urn:s"), Iri("urn:p"), Literal("o"))])
-    >>> with JellyReader(jelly, Format.JELLY, Job()) as chunks:
-    ...     list(chunks)
-    [Chunk(text=b'<urn:s> <urn:p> "o" .\\n', statements=1)]
     """
 
     has_relative_iris = True
@@ -131,11 +123,7 @@ def write(
     format: Format,  # noqa: A002, ARG001
     job: Job,
 ) -> None:
-    """Write statements as Jelly: as a stream of triples or quads, as the source has.
-
-    :raises UndeclaredError: a quoted triple, which the options do not declare.
-    :raises JellyError: Jelly, or a stream with these options, cannot express a statement.
-    """
+    """Write statements as Jelly: as a stream of triples or quads, as the source has."""
     with closing(encoded(source, options_for(source, job), job)) as frames:
         write_jelly(job.counter.written(frames), out, delimited=job.settings.delimited)
 

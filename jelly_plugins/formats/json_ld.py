@@ -49,9 +49,6 @@ def prepared(
 
     :param contexts: remote contexts by IRI, or a function that returns one.
     :param base: IRI that those of contexts are resolved against.
-    :raises TextError: a context is missing or invalid, or a number would be misread.
-    :raises LimitError: values are nested too deeply, or too many in one object, the document is
-        too long, or its contexts make too much of it.
     """
     parts: list[bytes] = []
     size = 0
@@ -98,10 +95,7 @@ class Number:
 
 
 def load_json(data: bytes) -> Any:
-    """A JSON value, with a :class:`Number` for each number.
-
-    :raises TextError: it is malformed.
-    """
+    """A JSON value, with a :class:`Number` for each number."""
     try:
         return json.loads(
             data,
@@ -130,10 +124,7 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def dump(value: Any) -> bytes:
-    """A value as JSON.
-
-    :raises TextError: JSON has nothing like it.
-    """
+    """A value as JSON."""
     parts: list[str] = []
     try:
         _dump(value, parts.append)
@@ -195,11 +186,7 @@ class Costs:
         return made
 
     def add(self, document: Any) -> None:
-        """Add a document whose remote contexts are in it.
-
-        :raises TextError: a context is remote, or terms refer to each other in a circle.
-        :raises LimitError: contexts are nested too deep, or others refer to too many terms.
-        """
+        """Add a document whose remote contexts are in it."""
         try:
             self._value(document, *self._in_force, 0, 0)
         except RecursionError:
@@ -275,9 +262,6 @@ def _not_available(iri: object) -> TextError:
 def _longest(context: dict[str, Any]) -> int:
     """The maximum length of an IRI that a term of a context abbreviates, with the terms that it
     refers to, the vocabulary and the base.
-
-    :raises RecursionError: terms refer to each other in a circle.
-    :raises LimitError: others refer to too many terms.
     """
     texts: dict[str, str] = {}
     referred: set[str] = set()
@@ -321,10 +305,7 @@ class ContextLoader:
         self._inlined = 0
 
     def inlined(self, value: Any) -> Any:
-        """A document whose remote contexts are in it.
-
-        :raises TextError: a context is not available, contains itself, or is inserted too often.
-        """
+        """A document whose remote contexts are in it."""
         self._inlined = 0
         return self._document(value, self._base or "", (), 0)
 

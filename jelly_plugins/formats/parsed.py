@@ -54,12 +54,6 @@ class ParsedReader(ChunkReader):
     :param job: its settings: ``base``, without which relative IRIs are rejected; of the limits,
         ``frame_bytes`` bounds the bytes of RDF/XML between two statements, and
         ``frame_expansion`` those that statements take beyond the source and 1 KiB for each.
-    :raises TextError: while iterating: the text is malformed; with line and column.
-    :raises LimitError: while iterating: the text is nested too deep, or a term is too long.
-
-    >>> with ParsedReader(b"<urn:s> a <urn:o> .", Format.TURTLE, Job()) as chunks:
-    ...     [chunk.statements for chunk in chunks]
-    [1]
     """
 
     validated = True
@@ -141,10 +135,7 @@ class ParsedReader(ChunkReader):
             yield lines
 
     def _bounded(self, chunks: Iterator[bytes]) -> Iterator[bytes]:
-        """Chunks of a text whose parser holds a token of any length in memory.
-
-        :raises LimitError: too many of them have no statement.
-        """
+        """Chunks of a text whose parser holds a token of any length in memory."""
         waiting = given = 0
         for chunk in chunks:
             if self._held.total != given:
@@ -178,8 +169,6 @@ def write(
     Prefixes come first in these formats: those are written that the source has declared before the
     end of its first chunk, and that the format can express; with ``namespaces`` ``"used"`` only
     those that an IRI of this chunk begins with.
-
-    :raises TermError: the format cannot express a term, or has no graphs.
     """
     chunks = iter(source) if format.has_graphs else without_graphs(source, no_graphs(format))
     first = next(chunks, Chunk(b"", 0))

@@ -66,13 +66,6 @@ class RdfXmlText:
 
     :ivar namespaces: IRI by prefix, those that were declared last. The default namespace has the
         prefix ``""``.
-
-    >>> text = RdfXmlText("http://example.org/")
-    >>> chunks = [b"<a xmlns='urn:x' xml:ba", b"se='b/'>c<!-- d -", b"-><![CDATA[&]]></a>"]
-    >>> b"".join(text.chunks(chunks)).decode()
-    '<a xmlns="urn:x" xml:base="http://example.org/b/">c&amp;</a>'
-    >>> text.namespaces
-    {'': 'urn:x'}
     """
 
     def __init__(self, base: str | None = None, line: int = 1) -> None:
@@ -109,9 +102,6 @@ class RdfXmlText:
         """The rewritten document, once.
 
         :param document: in UTF-8, UTF-16, or an encoding of single bytes that it declares.
-        :raises TextError: the document is not well-formed, or has something that is not read here.
-        :raises LimitError: elements are nested too deep, a tag has too many attributes or is too
-            long, or a namespace or base is.
         """
         for chunk in gathered(document):
             if not self._fed:
@@ -320,10 +310,7 @@ class XmlChecks:
         self._known: set[bytes] = set()
 
     def checked(self, text: bytes) -> bytes:
-        """The text of a chunk of N-Quads, with labels that are XML names.
-
-        :raises TermError: RDF/XML cannot express it.
-        """
+        """The text of a chunk of N-Quads, with labels that are XML names."""
         for found in set(_PREDICATE.findall(text)) - self._known:
             predicate = found.decode()
             name = _XML_PREDICATE.search(predicate)

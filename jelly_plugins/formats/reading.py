@@ -84,8 +84,6 @@ def with_bounded_turtle(
 
     :param base: the base IRI.
     :param scan: scans the text, and was made for the same base.
-    :raises LimitError: the text is nested more than :data:`DEPTH` deep, has too many prefixes, or
-        one of them or the base is too long.
     """
     scan = scan or turtle_scan(base)
     #: Bytes that were yielded since a chunk that did not end in a string.
@@ -114,10 +112,7 @@ def with_bounded_turtle(
 
 
 def turtle_scan(base: str | None) -> TurtleScan:
-    """A scan of Turtle or TriG with a base IRI.
-
-    :raises LimitError: the base is too long.
-    """
+    """A scan of Turtle or TriG with a base IRI."""
     return TurtleScan(DEPTH, len((base or "").encode(errors="replace")))
 
 
@@ -126,13 +121,6 @@ def with_bounded_json(chunks: Iterable[bytes], limits: Limits = DEFAULT_LIMITS) 
 
     :param limits: ``frame_rows`` bounds the values of each object at the top of the document or of
         an array there: pyoxigraph holds all of them.
-    :raises LimitError: objects and arrays are nested more than :data:`DEPTH` deep, or an object has
-        too many values.
-    :raises TextError: pyoxigraph would misread a number.
-
-    >>> list(with_bounded_json([b"[" * 1000, b"[" * 1000]))
-    Traceback (most recent call last):
-    jelly_plugins.errors.LimitError: the text is nested more than 1024 deep
     """
     scan = JsonScan(DEPTH, limits)
     for chunk in chunks:
@@ -150,10 +138,7 @@ def check_json(document: bytes, limits: Limits = DEFAULT_LIMITS) -> None:
 
 
 def pyoxigraph_module() -> Any:
-    """The pyoxigraph library.
-
-    :raises MissingExtraError: it is not installed.
-    """
+    """The pyoxigraph library."""
     return library("pyoxigraph", "this format", "oxigraph")
 
 
@@ -162,7 +147,6 @@ def parser_of(data: Any, format_: Any, base: str | None) -> Any:
 
     :param data: bytes or a file.
     :param format_: pyoxigraph's name of its syntax.
-    :raises JellyError: the base is not an absolute IRI.
     """
     try:
         return pyoxigraph_module().parse(data, format=format_, base_iri=base)
@@ -206,7 +190,6 @@ def parsed(
     :param first_line: of the text that is parsed, where that is a part of a source.
     :param ends_batch: called for each statement: whether to yield the text so far after it.
     :param held: holds the statements.
-    :raises JellyError: the text is malformed; what comes before the error is yielded first.
     """
     pyoxigraph = pyoxigraph_module()
     nquads = pyoxigraph.RdfFormat.N_QUADS
@@ -269,7 +252,6 @@ def resolved(reference: str, base: str | None, what: str) -> str:
     """An IRI, resolved by pyoxigraph if it is relative and there is a base.
 
     :param what: what it is, for errors.
-    :raises TextError: it cannot be resolved.
     """
     if SCHEME.match(reference) or not base:
         return reference
@@ -322,10 +304,7 @@ def rejection(error: SyntaxError, text: bytes) -> str:
 
 
 def check_base(lines: bytes) -> None:
-    """Check N-Quads of a JSON-LD document that was parsed with :data:`NO_BASE`.
-
-    :raises TextError: an IRI is relative.
-    """
+    """Check N-Quads of a JSON-LD document that was parsed with :data:`NO_BASE`."""
     opening = NO_BASE_SCHEME.encode()
     if b"<" + opening not in lines:
         return

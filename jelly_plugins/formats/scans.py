@@ -120,13 +120,6 @@ class TurtleScan:
     :ivar longest: bytes of the longest IRI of a prefix or base.
     :ivar longest_iri: bytes of the longest other IRI.
     :ivar repeats: number of reifiers and annotations, which repeat the object of a statement.
-
-    >>> scan = TurtleScan(2)
-    >>> scan.scan(b"<urn:s> a ( [ '(((' ], '(((("), scan.scan(b"' ) . ")
-    (True, False)
-    >>> scan.scan(b"<urn:s> a ( ( ( ) ) ) .")
-    Traceback (most recent call last):
-    jelly_plugins.errors.LimitError: the text is nested more than 2 deep
     """
 
     at = cython.declare(cython.Py_ssize_t, visibility="readonly")
@@ -162,8 +155,6 @@ class TurtleScan:
         """Scan the next chunk.
 
         :return: whether it ends within a string, an IRI or a comment.
-        :raises LimitError: the text is nested too deep, has too many prefixes, or one of them or
-            the base is too long.
         """
         data: bytes = self.rest + chunk
         buf: cython.p_uchar = data
@@ -276,11 +267,6 @@ class JsonScan:
     :param depth: levels of objects and arrays.
     :param limits: ``frame_rows`` bounds the values of an object at the top of the document or of an
         array there.
-
-    >>> from jelly_plugins.codec import DEFAULT_LIMITS
-    >>> JsonScan(1, DEFAULT_LIMITS).scan(b'["[[[[[[[", []]')
-    Traceback (most recent call last):
-    jelly_plugins.errors.LimitError: the text is nested more than 1 deep
     """
 
     depth: cython.Py_ssize_t
@@ -300,11 +286,7 @@ class JsonScan:
         self.values = self.open = 0
 
     def scan(self, chunk: bytes) -> None:
-        """Scan the next chunk.
-
-        :raises LimitError: the text is nested too deep, or an object has too many values.
-        :raises TextError: pyoxigraph would misread a number.
-        """
+        """Scan the next chunk."""
         data: bytes = self.rest + chunk
         buf: cython.p_uchar = data
         end: cython.Py_ssize_t = len(data)

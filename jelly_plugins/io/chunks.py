@@ -61,10 +61,7 @@ class ChunkReader(Closing):
 
     @abstractmethod
     def __iter__(self) -> Iterator[Chunk]:
-        """The chunks.
-
-        :raises JellyError: the source is malformed; with its name and the place.
-        """
+        """The chunks."""
 
     def lines(self) -> Iterator[bytes]:
         """The text alone, for a consumer that checks each line: it may get lines as the source has
@@ -225,14 +222,7 @@ _STRING_OR_RELATIVE: Final = re.compile(
 
 
 def reject_relative(text: bytes) -> None:
-    """Check a chunk for a format whose readers reject relative IRIs.
-
-    :raises TermError: an IRI is relative.
-
-    >>> reject_relative(b'<urn:s> <urn:p> "<a>" .\\n<b> <urn:p> "<a>" .\\n')
-    Traceback (most recent call last):
-    jelly_plugins.errors.TermError: the IRI <b> is relative
-    """
+    """Check a chunk for a format whose readers reject relative IRIs."""
     if _RELATIVE.search(text) is not None:
         for found in _STRING_OR_RELATIVE.finditer(text):
             if found[1] is not None:
@@ -257,10 +247,6 @@ def relabelled(text: bytes, change: Callable[[bytes], bytes]) -> bytes:
 
 
 def scoped(text: bytes, scope: int) -> bytes:
-    """The text of a chunk with the number of its source in the labels of blank nodes.
-
-    >>> scoped(b'_:b <urn:p> "_:b" .', 2)
-    b'_:s2.b <urn:p> "_:b" .'
-    """
+    """The text of a chunk with the number of its source in the labels of blank nodes."""
     opening = b"s%d." % scope
     return relabelled(text, lambda label: opening + label)

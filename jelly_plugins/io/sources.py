@@ -71,10 +71,7 @@ class _Decompressor(Protocol):
 
 
 def zstandard_module() -> Any:
-    """The zstandard library.
-
-    :raises MissingExtraError: it is not installed.
-    """
+    """The zstandard library."""
     return library("zstandard", "Zstandard", "zstd")
 
 
@@ -105,11 +102,7 @@ class Closing(ABC):
 
 
 def compression_in(head: bytes) -> str | None:
-    """The compression of what begins with these bytes: ``"gzip"``, ``"bz2"``, ``"zstd"`` or None.
-
-    >>> compression_in(b"\\x1f\\x8b\\x08\\x00"), compression_in(b"TX .")
-    ('gzip', None)
-    """
+    """The compression of what begins with these bytes; None if it is not compressed."""
     for magic, compression in _MAGIC.items():
         if head.startswith(magic):
             return compression
@@ -121,9 +114,6 @@ def compression_in(head: bytes) -> str | None:
 def name_of(named: object) -> str:
     """The name of a source or destination in error messages: its path, the name of an open file, or
     a description of anything else.
-
-    >>> name_of("x.jelly"), name_of(b""), name_of(io.BytesIO())
-    ('x.jelly', '<bytes>', '<BytesIO>')
     """
     if isinstance(named, bytes | bytearray | memoryview):
         return "<bytes>"
@@ -179,12 +169,7 @@ class Input(Closing):
             self._opened.close()
 
     def chunks(self) -> Iterator[bytes]:
-        """The source's bytes, once.
-
-        :raises SourceError: the source cannot be read, or its compression is corrupt.
-        :raises TruncatedError: the compressed data or an HTTP response ends too early, or the
-            response is a part of the file.
-        """
+        """The source's bytes, once."""
         try:
             if self.compression is None:
                 yield from self._raw()
@@ -239,11 +224,7 @@ class Input(Closing):
 
 
 def without_mark(chunks: Iterable[bytes]) -> Iterator[bytes]:
-    """Chunks of a text in UTF-8 without its byte order mark, if any.
-
-    >>> b"".join(without_mark([b"\\xef\\xbb", b"\\xbf<urn:a>"]))
-    b'<urn:a>'
-    """
+    """Chunks of a text in UTF-8 without its byte order mark, if any."""
     iterator = iter(chunks)
     opening = b""
     for chunk in iterator:
@@ -300,9 +281,6 @@ def _responses(file: Any) -> list[Any]:
 def _check_whole(response: Any) -> None:
     """Reject an HTTP response that is not a file, or only a part of one. A response does not have
     the request, so that a part which was requested is rejected as well.
-
-    :raises SourceError: it is not a file.
-    :raises TruncatedError: it is a part of one.
     """
     if response.status == _PARTIAL_CONTENT:
         raise TruncatedError(
@@ -323,11 +301,7 @@ def _answered(status: int, reason: str | None) -> str:
 
 
 def without_password(text: str) -> str:
-    """A text in which the passwords of URLs are hidden.
-
-    >>> without_password("https://user:secret@example.org/data.jelly")
-    'https://user:***@example.org/data.jelly'
-    """
+    """A text in which the passwords of URLs are hidden."""
     return _PASSWORD.sub(r"\1:***@", text)
 
 
@@ -453,11 +427,7 @@ UNSUPPORTED_SUFFIXES: Final = (".xz", ".lz4")
 
 
 def ending_of(named: object) -> str:
-    """The ending of a path or of an open file's name, without that of a compression.
-
-    >>> ending_of("data/x.TTL.GZ"), ending_of("x"), ending_of(b"data")
-    ('.ttl', '', '')
-    """
+    """The ending of a path or of an open file's name, without that of a compression."""
     name = os.fspath(named) if isinstance(named, str | os.PathLike) else getattr(named, "name", "")
     if not isinstance(name, str):
         return ""
@@ -560,10 +530,6 @@ def format_named(name: FormatName) -> Format:
 
     :param name: a :class:`Format`, its short name or title, a file ending, a media type with or
         without parameters, a name that rdflib has for it, or pyoxigraph's ``RdfFormat``.
-    :raises ValueError: there is no format of that name.
-
-    >>> format_named("Turtle"), format_named(".nq"), format_named("application/n-triples")
-    (<Format.TURTLE: 'ttl'>, <Format.N_QUADS: 'nq'>, <Format.N_TRIPLES: 'nt'>)
     """
     # pyoxigraph's constants have their media type.
     given = name if isinstance(name, str) else getattr(name, "media_type", None)
@@ -585,13 +551,7 @@ def format_named(name: FormatName) -> Format:
 
 
 def did_you_mean(given: str, names: Collection[str]) -> str:
-    """A suggestion for a misspelt name, for the end of a message.
-
-    >>> did_you_mean("turtel", ["turtle", "trig"])
-    '; did you mean turtle?'
-    >>> did_you_mean("x", ["turtle"])
-    ''
-    """
+    """A suggestion for a misspelt name, for the end of a message."""
     from difflib import get_close_matches
 
     close = get_close_matches(given, list(names), 1)
@@ -607,11 +567,6 @@ ENDINGS: Final = tuple(_ENDINGS)
 def format_of(named: object) -> Format | None:
     """The format that a path or the name of an open file ends in, compressed or not; None if
     unknown.
-
-    :raises SourceError: it is the ending of Notation3, which many files of Turtle have.
-
-    >>> format_of("data/x.ttl.gz"), format_of("x.txt"), format_of(b"data")
-    (<Format.TURTLE: 'ttl'>, None, None)
     """
     ending = ending_of(named)
     if ending == ".n3":

@@ -85,15 +85,7 @@ STATEMENTS: Final = 10_000
 
 
 class Steps:
-    """Calls a callback as a number grows; without one, only the comparison is left.
-
-    >>> steps = Steps(lambda number: print(number))
-    >>> for total in (6000, 12_000, 18_000):
-    ...     steps.reach(total)
-    12000
-    >>> steps.end(18_000)
-    6000
-    """
+    """Calls a callback as a number grows; without one, only the comparison is left."""
 
     def __init__(self, progress: Progress | None) -> None:
         self._progress = progress
@@ -140,10 +132,7 @@ def _other_kind(opening: bytes) -> str | None:
 
 
 def _options_in(data: bytes) -> tuple[int, int] | None:
-    """Find the start and end of the options in a frame's first row; None if that row has none.
-
-    :raises WireError: malformed.
-    """
+    """Find the start and end of the options in a frame's first row; None if that row has none."""
     pos = 0
     while pos < len(data):
         tag, start, pos, _ = read_field(data, pos, len(data))
@@ -685,10 +674,7 @@ def encode_frames(
 
 
 def write_delimited(frames: Iterable[bytes], dst: Destination) -> Any:
-    """Write frames with their delimiters; see :func:`write_jelly`.
-
-    :raises SourceError: the path cannot be written, or has the ending of another format.
-    """
+    """Write frames with their delimiters; see :func:`write_jelly`."""
     check_jelly_name(dst)
     return write_jelly(frames, dst)
 
@@ -700,7 +686,6 @@ def write_jelly(frames: Iterable[bytes], dst: Destination, *, delimited: bool = 
     :param delimited: whether frames have their delimiters; otherwise there is one frame.
     :return: the value of a generator of frames, such as the number of statements of
         :func:`encode`; otherwise None.
-    :raises OptionsError: there are more.
     """
     iterator = iter(frames)
     with open_output(dst) as out:
@@ -789,8 +774,6 @@ def find_restarts(file: BinaryIO) -> Iterator[RestartPoint]:
     No row is read, only each frame's delimiter and the bytes after it.
 
     :param file: seekable, and not compressed; the stream starts at its current position.
-    :raises JellyError: a delimiter is malformed, or above the default limit; with the frame.
-    :raises TruncatedError: the file ends inside a frame.
 
     A stream of one bare frame has one point. An empty file has none.
     """

@@ -388,10 +388,7 @@ class Wire:
             self.end = self.pos + size
 
     def field(self, message: Message) -> int:
-        """Begin the next member of the open struct: its place. At the end 0; this ends the struct.
-
-        :raises WireError: the member is unknown, misplaced or of the wrong type, or one is missing.
-        """
+        """Begin the next member of the open struct: its place. 0 at the end, which ends the struct."""
         bits = 1
         required = message.protobuf_required
         code = 0
@@ -585,7 +582,6 @@ class RowReader:
         :param at: where the first row starts.
         :param batch: takes what :meth:`take` adds.
         :return: the text that was written, and the position after the rows.
-        :raises JellyError: with the row, on any error.
         """
         held = bytes(data)
         if not 0 <= at <= len(held):
@@ -636,7 +632,6 @@ class RowReader:
         """Mark the end of the input.
 
         :param rest: the bytes after the last whole row.
-        :raises TruncatedError: there are any.
         """
         if rest:
             raise TruncatedError("the input ends inside a row", row=self.row)
@@ -646,10 +641,7 @@ class RowReader:
         raise NotImplementedError
 
     def declare(self, name: str, iri: str) -> None:
-        """Bind a prefix.
-
-        :raises LimitError: there are too many prefixes, or they are too long together.
-        """
+        """Bind a prefix."""
         key, value = name.encode(), iri.encode()
         before = self.prefixes.get(key)
         count = len(self.prefixes) + (before is None)
@@ -673,7 +665,6 @@ class RowReader:
 
         :param position: its position in its statement, which limits its kind.
         :return: its text; none for the default graph, and an undefined term where it may be one.
-        :raises JellyError: it is invalid, or not allowed in this position.
         """
         start = self.out.size
         self._term(position)
@@ -908,11 +899,6 @@ class StatementReader(RowReader):
     :ivar base: the base IRI that was declared last; all IRIs are absolute without it.
     :ivar declared: the prefixes that the last call has read, as name and IRI.
     :ivar statements: number of statements so far.
-
-    >>> terms = ["1c1c1805" + term.encode().hex() + "0000" for term in ("urn:s", "urn:p", "urn:o")]
-    >>> rows = bytes.fromhex("2c" + "".join(terms) + "0000")
-    >>> StatementReader(JenaFormat.THRIFT).read_text(rows, 0)
-    (b'<urn:s> <urn:p> <urn:o> .\\n', 36)
     """
 
     def __init__(self, format: JenaFormat, *, limits: Limits = DEFAULT_LIMITS) -> None:  # noqa: A002
@@ -982,10 +968,6 @@ class RowWriter:
 
     :ivar row: number of the row that is next.
     :ivar statements: number of statements that were written.
-
-    >>> writer = RowWriter(JenaFormat.THRIFT)
-    >>> writer.add_lines(b"<urn:s> <urn:p> <urn:o> .\\n").hex(" ", 4)
-    '2c1c1c18 0575726e 3a730000 1c1c1805 75726e3a 7000001c 1c180575 726e3a6f 00000000'
     """
 
     def __init__(
@@ -1021,9 +1003,6 @@ class RowWriter:
 
         :param members: the place and the value of each member, in order: bytes for a string and a
             struct, a list of these for a list.
-
-        >>> RowWriter(JenaFormat.PROTOBUF).struct(PREFIX, [(1, b"ex"), (2, b"urn:")]).hex()
-        '0a026578120475726e3a'
         """
         out = bytearray()
         last = 0
@@ -1052,10 +1031,7 @@ class RowWriter:
         return bytes(out)
 
     def row_of(self, message: Message, *members: tuple[int, Any]) -> bytes:
-        """A row, of its members.
-
-        :raises LimitError: it is too long.
-        """
+        """A row, of its members."""
         row = self.struct(message, members)
         if not self.thrift:
             row = varint(len(row)) + row
@@ -1064,10 +1040,7 @@ class RowWriter:
         return row
 
     def add_prefix(self, name: str, iri: str) -> bytes:
-        """Declare a prefix: its row.
-
-        :raises JellyError: it cannot be declared.
-        """
+        """Declare a prefix: its row."""
         key, value = self.string(name, "a prefix"), self.string(iri, "an IRI")
         before = self.prefixes.get(key)
         self.prefixes[key] = value
@@ -1085,11 +1058,7 @@ class RowWriter:
         return self.row_of(STREAM_ROW, (1, self.struct(PREFIX, [(1, key), (2, value)])))
 
     def string(self, text: Any, what: str) -> bytes:
-        """The UTF-8 of a string.
-
-        :raises LimitError: it is too long.
-        :raises TermError: it is not a string, or has a surrogate.
-        """
+        """The UTF-8 of a string."""
         text = text_of(text)
         if not isinstance(text, str):
             raise TermError(f"{what} is not a string: {text!r}")
@@ -1110,7 +1079,6 @@ class RowWriter:
         """Write triples or quads.
 
         :return: their rows.
-        :raises JellyError: with the row, if one cannot be written.
         """
         rows: list[bytes] = []
         before = self.row, self.statements
@@ -1137,10 +1105,7 @@ class RowWriter:
         return row
 
     def term(self, term: Any) -> bytes:
-        """The bytes of a term of any kind; None for an undefined term.
-
-        :raises JellyError: it cannot be written.
-        """
+        """The bytes of a term of any kind; None for an undefined term."""
         if term is None:
             return self.struct(TERM, [(_UNDEFINED, self.struct(EMPTY, []))])
         return self._known(term, _ALONE)
@@ -1246,8 +1211,6 @@ class RowWriter:
         """Write whole lines of N-Quads that follow the lines before.
 
         :return: their rows.
-        :raises TextError: with the line.
-        :raises JellyError: with the row, if a statement cannot be written.
         """
         if self.busy:
             raise OrderError("another thread is using the writer")

@@ -162,12 +162,6 @@ class RowsReader(ChunkReader):
     :param src: path, URL, open binary file or bytes; compression is detected from the content.
     :param format: how rows are encoded, as :class:`JenaFormat` or its name; by default detected
         from the source's name or the content.
-    :raises SourceError: the source cannot be opened, or is neither encoding.
-    :raises ValueError: there is no format of that name.
-
-    >>> with RowsReader(bytes.fromhex("1c180178180475726e3a0000")) as chunks:
-    ...     list(chunks), chunks.namespaces
-    ([], {'x': 'urn:'})
     """
 
     def __init__(
@@ -279,7 +273,6 @@ def write_rows(
     :param namespaces: whether to declare the prefixes of the source, each before the first chunk
         that follows it.
     :param count: called with the number of statements of each chunk.
-    :raises JellyError: a statement cannot be written.
     """
     writer = RowWriter(format, limits=limits)
     declared: dict[str, str] = {}
@@ -448,10 +441,7 @@ def declared(writer: RowWriter, prefixes: Mapping[str, str] | None) -> bytes:
 
 
 def format_for(dst: Destination) -> JenaFormat:
-    """The encoding that a destination's name indicates.
-
-    :raises ValueError: it does not indicate one.
-    """
+    """The encoding that a destination's name indicates."""
     found = format_of(dst)
     if found is None:
         raise ValueError(

@@ -214,10 +214,7 @@ def _graphs(store: Store, bookkeeping: bool) -> Iterator[GraphName]:
 
 
 def _options(graph: GraphName | None, options: StreamOptions | None) -> StreamOptions:
-    """The options to write with, but for ``rdf_star``.
-
-    :raises OptionsError: they need a graph, or frames that a dump does not have.
-    """
+    """The options to write with, but for ``rdf_star``."""
     if options is None:
         options = StreamOptions.flat(PhysicalType.QUADS if graph is None else PhysicalType.TRIPLES)
     if graph is None and options.physical_type is PhysicalType.TRIPLES:
@@ -407,10 +404,7 @@ def _infer_options(first: Quad | Triple | None) -> StreamOptions:
 
 
 def lines_of(statements: Iterable[Any], format_: RdfFormat) -> Iterator[bytes]:
-    """Quads and triples in chunks of N-Triples or N-Quads.
-
-    :raises StatementError: N-Triples has no place for the graph of a quad.
-    """
+    """Quads and triples in chunks of N-Triples or N-Quads."""
     iterator = iter(statements)
     while batch := list(islice(iterator, BATCH)):
         try:

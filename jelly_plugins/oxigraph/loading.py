@@ -429,11 +429,7 @@ class _Text:
                 raise error.locate(frame=frame.index) from None
 
     def chunks(self) -> Iterator[Chunk]:
-        """The text of the source, with the calls for what is in it.
-
-        :raises TermError: a statement is in a reserved graph, or in any where one was given.
-        :raises LimitError: the statements are too long to be held.
-        """
+        """The text of the source, with the calls for what is in it."""
         reader = self.reader
         declared: dict[str, str] = {}
         read = start = begun = 0
@@ -570,7 +566,6 @@ def canonicalized(
     :param graph: the graph that a source of triples goes into, which is not part of the source.
     :param empty_graphs: names of graphs without statements, all of them once ``quads`` have ended.
         Blank nodes among them get the same labels as in quads, and new ones if no quad has them.
-    :raises LimitError: the blank nodes are too symmetric.
     """
     held: list[Quad] = []
     for quad in quads:
@@ -620,8 +615,6 @@ def _load_text(
 
     :param form: one of :data:`_SYNTAXES`.
     :param graph: the graph of triples.
-    :raises _UnsureError: see :func:`_guarded`. The store is unchanged.
-    :raises JellyError: the source is malformed, with line and column, or nested too deep.
     """
     has_names = form in (Format.TURTLE, Format.TRIG)
     base = base if has_names else None
@@ -655,9 +648,6 @@ def _guarded(
     :param scan: has scanned the chunks, if they are Turtle or TriG.
     :param reserved: whether the text may name the reserved graph.
     :param long: whether it may have long statements.
-    :raises _UnsureError: their bytes do not show that: the text may have a statement in the
-        reserved graph, statements that are too long to be held, or invalid UTF-8 or many triple
-        terms in N-Triples or N-Quads, whose reader knows the line, and how deep each is nested.
     """
     openings = 0
     before = b""
