@@ -388,7 +388,7 @@ class Wire:
             self.end = self.pos + size
 
     def field(self, message: Message) -> int:
-        """Begin the next member of the open struct: its place. 0 at the end, which ends the struct."""
+        """Begin the next member of the open struct: its place; 0 at its end."""
         bits = 1
         required = message.protobuf_required
         code = 0
