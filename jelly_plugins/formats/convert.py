@@ -80,7 +80,7 @@ def _write_rows(source: ChunkReader, out: Writable, format: Format, job: Job) ->
         source,
         out,
         JenaFormat(format),
-        namespaces=bool(settings.namespaces),
+        namespaces=settings.namespaces,
         # The prefixes of the source may be any number.
         limits=replace(settings.limits, prefix_table=1 << 40),
         count=job.counter.add,

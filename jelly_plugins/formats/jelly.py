@@ -142,22 +142,16 @@ def encoded(source: ChunkReader, options: StreamOptions, job: Job) -> Generator[
         options,
         dialect=settings.dialect,
         generalized=options.generalized_statements,
-        namespaces=bool(settings.namespaces) and source.has_namespaces,
+        namespaces=settings.namespaces and source.has_namespaces,
         **settings.encoding,
     )
-    waiting: dict[str, str] = {}
     declared: dict[str, str] = {}
 
-    def declare(text: bytes) -> None:
-        if not settings.namespaces:
-            return
-        for prefix, iri in source.namespaces.items():
+    def declare() -> None:
+        for prefix, iri in source.namespaces.items() if settings.namespaces else ():
             if declared.get(prefix) != iri:
-                waiting[prefix] = iri
-        for prefix, iri in list(waiting.items()):
-            if settings.namespaces != "used" or b"<" + iri.encode() in text:
                 encoder.add_namespace(prefix, iri)
-                declared[prefix] = waiting.pop(prefix)
+                declared[prefix] = iri
 
     narrow = options.physical_type is PhysicalType.TRIPLES and source.has_graphs
     reason = "physical type TRIPLES cannot express it"
@@ -167,11 +161,11 @@ def encoded(source: ChunkReader, options: StreamOptions, job: Job) -> Generator[
     try:
         for text in lines:
             before = encoder.statements
-            declare(text)
+            declare()
             frames = encoder.feed(text)
             job.counter.reach(encoder.statements)
             yield from frames
-        declare(b"")
+        declare()
         yield from encoder.finish()
         job.counter.reach(encoder.statements)
     except JellyError as error:

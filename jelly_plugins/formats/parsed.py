@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
 from typing import Any, Final
 
@@ -32,7 +32,7 @@ from .reading import (
     rejection,
     with_bounded_turtle,
 )
-from .settings import ConversionSettings, Job
+from .settings import Job
 
 #: pyoxigraph's names of the formats.
 _SYNTAXES: Final = {
@@ -167,8 +167,7 @@ def write(
     """Write statements as Turtle, TriG, RDF/XML or JSON-LD.
 
     Prefixes come first in these formats: those are written that the source has declared before the
-    end of its first chunk, and that the format can express; with ``namespaces`` ``"used"`` only
-    those that an IRI of this chunk begins with.
+    end of its first chunk, and that the format can express.
     """
     chunks = iter(source) if format.has_graphs else without_graphs(source, no_graphs(format))
     first = next(chunks, Chunk(b"", 0))
@@ -189,7 +188,7 @@ def write(
             chain.from_iterable(map(statements, chain((first,), chunks))),
             _Output(out, format),
             _syntax(format),
-            prefixes=_prefixes(source, first, job.settings),
+            prefixes=_prefixes(source.namespaces) if job.settings.namespaces else {},
         )
     except TermError as error:
         raise source.located(error) from error.__cause__
@@ -204,15 +203,11 @@ def write(
         raise source.located(TermError(f"{format} cannot express this: {error}")) from error
 
 
-def _prefixes(source: ChunkReader, first: Chunk, settings: ConversionSettings) -> dict[str, str]:
-    if not settings.namespaces:
-        return {}
+def _prefixes(namespaces: Mapping[str, str]) -> dict[str, str]:
     return {
         prefix: iri
-        for prefix, iri in source.namespaces.items()
-        if _PREFIX_NAME.fullmatch(prefix)
-        and not _CUT_ESCAPE.search(iri)
-        and (settings.namespaces != "used" or b"<" + iri.encode() in first.text)
+        for prefix, iri in namespaces.items()
+        if _PREFIX_NAME.fullmatch(prefix) and not _CUT_ESCAPE.search(iri)
     }
 
 

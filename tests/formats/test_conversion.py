@@ -98,18 +98,6 @@ def test_several_texts_of_triples_are_a_stream_of_triples() -> None:
         made([NT, NT], "nt", "jelly", changes=OptionChanges(rdf_star=False))
 
 
-def test_namespaces_that_are_used() -> None:
-    for sources in (TURTLE, [TURTLE, TURTLE]):
-        names = [
-            [name for frame in read_frames(jelly) for name, _ in frame.namespaces]
-            for jelly in (
-                made(sources, "ttl", "jelly", namespaces=True),
-                made(sources, "ttl", "jelly", namespaces="used"),
-            )
-        ]
-        assert names == [["ex", "not", "xsd"], ["ex", "xsd"]]
-
-
 # Jelly as text
 
 
