@@ -7,7 +7,7 @@ cannot express is rejected, or discarded with ``lossy``; nothing is lost silentl
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from itertools import count
 from typing import Any
@@ -105,15 +105,12 @@ def transcode(
     dst: Destination,
     settings: ConversionSettings = DEFAULT_SETTINGS,
     *,
-    options: Callable[[StreamOptions], StreamOptions] | None = None,
     counter: Counter | None = None,
 ) -> int:
     """Write one or several Jelly-RDF streams as one, in flat memory.
 
     :param sources: the streams, which are merged in order.
     :param dst: path or open binary file.
-    :param options: makes the options of the output from those of the source, or from
-        :func:`merged_options`; by default ``settings.changes.applied``.
     :param counter: counts what is written.
     :return: the number of statements.
     """
@@ -121,7 +118,7 @@ def transcode(
     several = len(sources) > 1
     fresh = settings.blank_nodes == "fresh" and (several or settings.concatenated)
     with _streams(sources, fresh, settings.reading) as (found, streams):
-        merged = (options or settings.changes.applied)(merged_options(found))
+        merged = settings.changes.applied(merged_options(found))
         # All frames of a flat stream can be one.
         whole = not delimited and (several or not merged.grouped)
         if (settings.regrouped or whole) and merged.grouped:

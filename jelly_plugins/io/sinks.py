@@ -106,25 +106,24 @@ def open_output(dst: Destination) -> Iterator[Writable]:
         raise SourceError("the file is not open in binary mode", source=name)
     with _named(name):
         if isinstance(dst, io.RawIOBase):
-            # A raw file may write less than it is given.
-            with io.BufferedWriter(_Borrowed(dst)) as buffered:
-                yield buffered
+            yield _Raw(dst)
         else:
             yield dst
 
 
-class _Borrowed(io.RawIOBase):
-    """A raw file that stays open when the buffer over it is closed. A buffer that cannot be written
-    has to be closed: otherwise Python tries once more when it frees it, and reports the error."""
+class _Raw:
+    """Writes all to a raw file, which may take less than it is given."""
 
     def __init__(self, file: io.RawIOBase) -> None:
         self._file = file
 
-    def writable(self) -> bool:
-        return True
-
-    def write(self, data: Any, /) -> int | None:
-        return self._file.write(data)
+    def write(self, data: bytes, /) -> None:
+        rest = memoryview(data)
+        while rest:
+            written = self._file.write(rest)
+            if written is None:
+                raise BlockingIOError(errno.EAGAIN, "the file is in non-blocking mode")
+            rest = rest[written:]
 
 
 @contextmanager

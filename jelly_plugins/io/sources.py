@@ -199,8 +199,6 @@ class Input(Closing):
     def _read_chunk(self) -> bytes:
         try:
             chunk = self._read(CHUNK)
-        except UnicodeDecodeError:
-            chunk = None
         except EOFError as error:
             # What gzip and bz2 files raise.
             raise TruncatedError(f"ends too early: {error}", source=self.name) from error
@@ -337,19 +335,8 @@ def _open_http(url: str) -> Any:
             # Another server, which this one may redirect to, does not get it.
             token = base64.b64encode(unquote(user).encode()).decode()
             request.add_unredirected_header("Authorization", f"Basic {token}")
-        # Without handlers of ftp:// and others that a redirect may lead to.
-        opener = urllib.OpenerDirector()
-        for handler in (
-            urllib.ProxyHandler,
-            urllib.HTTPHandler,
-            urllib.HTTPSHandler,
-            urllib.HTTPRedirectHandler,
-            urllib.HTTPErrorProcessor,
-            urllib.HTTPDefaultErrorHandler,
-            urllib.UnknownHandler,
-        ):
-            opener.add_handler(handler())
-        return opener.open(request, timeout=_TIMEOUT)
+        # It follows redirects to HTTP and FTP only.
+        return urllib.urlopen(request, timeout=_TIMEOUT)
     except HTTPError as error:
         error.close()
         message = _answered(error.code, error.reason)

@@ -244,7 +244,7 @@ def test_user_and_password_go_to_the_first_server_only() -> None:
     assert seen == ["Basic " + base64.b64encode(b"me:p@ss").decode(), None]
 
 
-@pytest.mark.parametrize("target", ["ftp://127.0.0.1:1/x.jelly", "file:///etc/passwd", "data:,x"])
+@pytest.mark.parametrize("target", ["file:///etc/passwd", "data:,x"])
 def test_redirects_to_other_protocols_are_rejected(target: str) -> None:
     with (
         answering(answer_of(302, ("Location", target))) as url,
