@@ -117,7 +117,7 @@ def test_a_text_file(data: str | bytes, tmp_path: Path) -> None:
     path.write_bytes(data.encode() if isinstance(data, str) else data)
     with open(path, encoding="utf-8") as file, open(path, encoding="ascii") as other:
         for text in (io.StringIO("text"), file, other):
-            with pytest.raises(SourceError, match="binary|codec"):
+            with pytest.raises(SourceError, match=r"binary|codec"):
                 content(text)
 
 
