@@ -24,7 +24,7 @@ from __future__ import annotations
 import math
 import re
 import struct
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from decimal import Decimal
 from typing import Any, Final, NamedTuple
 
@@ -37,7 +37,7 @@ from ..codec import DEFAULT_LIMITS, BlankNode, Describe, Iri, Kind, Limits, Lite
 from ..codec import describe as describe_generic
 from ..codec.common.limits import over
 from ..codec.common.positions import POSITIONS, undeclared
-from ..codec.common.terms import XSD_STRING, terms_of, text_of
+from ..codec.common.terms import XSD_STRING, text_of
 from ..codec.common.wire import varint
 from ..codec.text.lines import ESCAPE, LABEL, LANGTAG, NOT_IN_IRI, STRING, Pattern, unescaped
 from ..codec.text.ntriples import TAGGED_DATATYPES, LineParser, read_label, term_text
@@ -950,8 +950,6 @@ _KEPT: Final = 1 << 16
 _KEPT_SUFFIXES: Final = 1 << 12
 _KEPT_BYTES: Final = 1 << 10
 
-#: The position of a term that is not in a statement.
-_ALONE: Final = 4
 #: The first string of each kind of term, for errors.
 _WHAT: Final = {1: "an IRI", 2: "a blank node label", 3: "a lexical form"}
 
@@ -990,7 +988,7 @@ class RowWriter:
         self.names: dict[bytes, bytes] = {}
         self.lengths: list[int] = []
         self.suffixes: dict[bytes, bytes] = {}
-        self.known: tuple[dict[Any, bytes], ...] = ({}, {}, {}, {}, {})
+        self.known: dict[Any, bytes] = {}
         self.alone, self.body, self.out = Buffer(), Buffer(), Buffer()
         self.parser = LineParser(
             relative_iris=True, limits=limits, quads=True, base_directions=True
@@ -1054,7 +1052,7 @@ class RowWriter:
                 self.names.setdefault(known, each)
             self.lengths = sorted(set(map(len, self.names)), reverse=True)
             self.suffixes = {}
-            self.known = ({}, {}, {}, {}, {})
+            self.known = {}
         return self.row_of(STREAM_ROW, (1, self.struct(PREFIX, [(1, key), (2, value)])))
 
     def string(self, text: Any, what: str) -> bytes:
@@ -1075,27 +1073,6 @@ class RowWriter:
 
     # Terms
 
-    def add(self, statements: Iterable[Iterable[Any]]) -> bytes:
-        """Write triples or quads.
-
-        :return: their rows.
-        """
-        rows: list[bytes] = []
-        before = self.row, self.statements
-        try:
-            for statement in statements:
-                terms = terms_of(statement)
-                if not 3 <= len(terms) <= 4:
-                    raise StatementError(f"a statement of {len(terms)} terms")
-                rows.append(
-                    self._statement([self._known(each, at) for at, each in enumerate(terms)])
-                )
-        except JellyError as error:
-            error.locate(row=self.row)
-            self.row, self.statements = before
-            raise
-        return b"".join(rows)
-
     def _statement(self, fields: list[bytes]) -> bytes:
         """The row of a statement, of the fields of its terms, empty for the default graph."""
         # A struct in Thrift has a stop byte.
@@ -1108,30 +1085,26 @@ class RowWriter:
         """The bytes of a term of any kind; None for an undefined term."""
         if term is None:
             return self.struct(TERM, [(_UNDEFINED, self.struct(EMPTY, []))])
-        return self._known(term, _ALONE)
-
-    def _known(self, term: Any, position: int) -> bytes:
-        """The field of a term in a statement, or the bytes of one that is alone."""
         # Hashing tuples that are nested deeply enough ends the process.
         if isinstance(term, tuple):
-            return self._made(self.describe, term, position)
-        known = self.known[position]
+            return self._encoded(self.describe, term, OBJECT, 0)
         try:
-            found = known.get(term)
+            found = self.known.get(term)
         except TypeError:
             # All terms can be hashed: taking this apart reports the error.
-            return self._made(self.describe, term, position)
+            return self._encoded(self.describe, term, OBJECT, 0)
         if found is None:
-            found = self._made(self.describe, term, position)
+            found = self._encoded(self.describe, term, OBJECT, 0)
             if len(found) <= _KEPT_BYTES:
-                if len(known) >= _KEPT:
-                    known.clear()
-                known[term] = found
+                if len(self.known) >= _KEPT:
+                    self.known.clear()
+                self.known[term] = found
         return found
 
-    def _made(self, describe: Describe, term: Any, position: int) -> bytes:
-        data = self._encoded(describe, term, OBJECT if position == _ALONE else position, 0)
-        if not data or position == _ALONE:
+    def _field(self, term: Any, position: int) -> bytes:
+        """The field of a generic term in a statement; none for the default graph."""
+        data = self._encoded(describe_generic, term, position, 0)
+        if not data:
             return data
         # In Thrift the id of a field is one more than that of the field before.
         return (
@@ -1237,9 +1210,7 @@ class RowWriter:
                 stop = text.find(b"\n", pos) + 1 or end
                 self.parser.line_ends = self.line
                 for statement in self.parser.statements(buf[pos:stop]):
-                    fields = [
-                        self._made(describe_generic, term, at) for at, term in enumerate(statement)
-                    ]
+                    fields = [self._field(term, at) for at, term in enumerate(statement)]
                     self.out.add(self._statement(fields))
                 self.line = self.parser.line_ends
             else:
