@@ -25,7 +25,7 @@ from ..codec import (
 from ..codec import describe as describe_generic
 from ..codec import native as _native_codec
 from ..codec.common.positions import GRAPH, OBJECT
-from ..codec.common.terms import build
+from ..codec.common.terms import build, terms_of
 from ..codec.text.lines import unescaped
 from ..codec.text.ntriples import LineParser, read_label, statement_text
 from ..errors import JellyError, SourceError, StatementError, TermError, TextError
@@ -438,7 +438,10 @@ def _rows_of(writer: RowWriter, statements: Iterable[Any]) -> bytes:
     first = writer.row
     try:
         for statement in statements:
-            lines.append(f"{statement_text(statement, directions=True)}\n".encode())
+            terms: Any = terms_of(statement)
+            if not 3 <= len(terms) <= 4:
+                raise StatementError(f"a statement of {len(terms)} terms")
+            lines.append(f"{statement_text(terms, directions=True)}\n".encode())
     except JellyError as error:
         raise error.locate(row=first + len(lines)) from None
     except (AttributeError, IndexError, TypeError, UnicodeError) as error:

@@ -7,6 +7,7 @@ must survive, and the output must be readable.
 
 from __future__ import annotations
 
+import io
 import random
 from collections.abc import Callable, Iterable
 from contextlib import suppress
@@ -14,7 +15,7 @@ from typing import Any, Final
 
 from jelly_plugins import BlankNode, Iri, JellyError, Literal, Quad, StreamOptions, Triple
 from jelly_plugins.codec import DEFAULT_GRAPH, GenericFactory, PhysicalType
-from jelly_plugins.codec.common.terms import describe
+from jelly_plugins.codec.common.terms import describe, terms_of
 from jelly_plugins.codec.patch.decoder import PatchDecoder
 from jelly_plugins.codec.patch.encoder import PatchEncoder
 from jelly_plugins.codec.patch.operations import END, Header, Operation, OperationKind
@@ -23,7 +24,7 @@ from jelly_plugins.codec.rdf.decoder import Decoder
 from jelly_plugins.codec.rdf.encoder import Encoder
 from jelly_plugins.codec.text.columns import Column, ColumnEncoder, Columns
 from jelly_plugins.codec.text.transcoding import TextEncoder
-from jelly_plugins.jena import JenaFormat, read
+from jelly_plugins.jena import JenaFormat, read, write
 from jelly_plugins.jena.streams import RowWriter
 
 from .comparison import native_of
@@ -282,9 +283,21 @@ def jena_case(rng: random.Random, _pick: Callable[[Any], Any]) -> None:
     format_ = rng.choice(list(JenaFormat))
     describing = rng.choice((describe, describe, maker.describe))
     writer = RowWriter(format_, describing)
-    maker.false_values.calls.append(lambda: writer.add(maker.statements(3)))
+
+    def add(width: int) -> None:
+        for statement in maker.statements(width):
+            for term in terms_of(statement):
+                writer.term(term)
+
+    def written() -> bytes:
+        out = io.BytesIO()
+        write(maker.statements(rng.choice((3, 4))), out, format=format_)
+        return out.getvalue()
+
+    maker.false_values.calls.append(lambda: add(3))
     for _ in range(3):
-        rows = _tried(lambda: writer.add(maker.statements(rng.choice((3, 4)))))
+        _tried(lambda: add(rng.choice((3, 4))))
+        rows = _tried(written)
         if rows is not None:
             list(read(rows, format=format_))
 
