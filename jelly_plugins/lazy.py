@@ -25,9 +25,6 @@ def has_kernel() -> bool:
 def library(name: str, user: str, extra: str) -> Any:
     """Import an optional library in a function. A module that cannot do without one imports it at
     its top, and raises :class:`.errors.MissingExtraError` itself.
-
-    :param user: what needs it.
-    :param extra: of this package, which installs it.
     """
     try:
         # Calls for each document find what the first one has imported.
@@ -45,8 +42,6 @@ def attributes(
     imported when they are first used. Type checkers see an import instead, under
     ``TYPE_CHECKING``.
 
-    :param package: its ``__name__``.
-    :param names: the public names, usually its ``__all__``.
     :param modules: modules of the package that have these names, in the order in which they are
         looked into; or the names that each has, so that no other one is imported.
     """

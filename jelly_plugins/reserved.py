@@ -44,11 +44,7 @@ def is_reserved(graph: object) -> bool:
 
 
 def reject_graph(graph: object, *, what: str = "a statement") -> None:
-    """Reject a reserved graph.
-
-    :param graph: see :func:`is_reserved`.
-    :param what: that is in it.
-    """
+    """Reject a reserved graph."""
     if is_reserved(graph):
         raise TermError(
             f"{what} is in the graph {BOOKKEEPING_TEXT}, which keeps the positions of logs"

@@ -35,7 +35,6 @@ _SHOWN: Final = 120
 class JellyReader(ChunkReader):
     """Reads Jelly-RDF.
 
-    :param src: a source, or its frames.
     :param job: ``concatenated``, ``strict`` and ``limits`` of its settings; with ``blank_nodes``
         ``"fresh"``, each of several concatenated streams has its own blank nodes.
 

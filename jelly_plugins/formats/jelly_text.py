@@ -29,8 +29,6 @@ _LONGER: Final = 16
 def frame_text(data: bytes, index: int) -> Iterator[bytes]:
     """A frame as text, in chunks: some rows at a time, whose messages take far more memory than
     their bytes.
-
-    :param data: the frame, without a delimiter.
     """
     library("google.protobuf", "Jelly's text form", "cli")
     from google.protobuf.message import DecodeError
@@ -108,10 +106,7 @@ def _lines(chunks: Iterable[bytes], limits: Limits) -> Iterator[bytes]:
 
 
 def _frame(text: bytes, first: int) -> bytes:
-    """A frame as bytes.
-
-    :param first: number of its first line.
-    """
+    """A frame as bytes."""
     library("google.protobuf", "Jelly's text form", "cli")
     from google.protobuf.text_format import Parse, ParseError
 

@@ -46,9 +46,6 @@ def prepared(
     """A document as pyoxigraph reads it right.
 
     A document with contexts is held in memory, and ``limits.frame_bytes`` bounds its length.
-
-    :param contexts: remote contexts by IRI, or a function that returns one.
-    :param base: IRI that those of contexts are resolved against.
     """
     parts: list[bytes] = []
     size = 0
@@ -164,9 +161,6 @@ def _dump(value: Any, write: Callable[[str], object]) -> None:
 class Costs:
     """What pyoxigraph makes of contexts: it copies all terms in force for each context and for each
     use of a scoped one, expands IRIs to any length, and follows terms by recursion.
-
-    :param length: length of the base IRI.
-    :param outer: the context around the document.
     """
 
     def __init__(self, length: int = 0, outer: Any = None) -> None:
@@ -290,11 +284,7 @@ def _longest(context: dict[str, Any]) -> int:
 
 
 class ContextLoader:
-    """Substitutes contexts for their IRIs.
-
-    :param contexts: where they come from; None for nowhere.
-    :param base: IRI that relative ones are resolved against.
-    """
+    """Substitutes contexts for their IRIs."""
 
     def __init__(self, contexts: Contexts | None, base: str | None) -> None:
         self._contexts = contexts

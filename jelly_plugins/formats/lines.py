@@ -103,10 +103,7 @@ _ANY_LINE: Final = Limits(frame_bytes=1 << 40, nesting=NESTING_CEILING)
 
 
 def without_graphs(source: ChunkReader, reason: str) -> Iterator[Chunk]:
-    """The chunks of a source for a target without graphs.
-
-    :param reason: why there must be none in a named graph.
-    """
+    """The chunks of a source for a target without graphs."""
     if not source.has_graphs:
         yield from source
         return

@@ -82,7 +82,6 @@ def with_bounded_turtle(
 
     Within a long string they double, since the parser reads it from its start with each of them.
 
-    :param base: the base IRI.
     :param scan: scans the text, and was made for the same base.
     """
     scan = scan or turtle_scan(base)
@@ -143,11 +142,7 @@ def pyoxigraph_module() -> Any:
 
 
 def parser_of(data: Any, format_: Any, base: str | None) -> Any:
-    """pyoxigraph's parser of a text.
-
-    :param data: bytes or a file.
-    :param format_: pyoxigraph's name of its syntax.
-    """
+    """pyoxigraph's parser of a text."""
     try:
         return pyoxigraph_module().parse(data, format=format_, base_iri=base)
     except PARSER_ERRORS as error:
@@ -189,7 +184,6 @@ def parsed(
     :param batch: number of statements that may be held at once.
     :param first_line: of the text that is parsed, where that is a part of a source.
     :param ends_batch: called for each statement: whether to yield the text so far after it.
-    :param held: holds the statements.
     """
     pyoxigraph = pyoxigraph_module()
     nquads = pyoxigraph.RdfFormat.N_QUADS
@@ -249,10 +243,7 @@ def gathered(chunks: Iterable[bytes]) -> Iterator[bytes]:
 
 
 def resolved(reference: str, base: str | None, what: str) -> str:
-    """An IRI, resolved by pyoxigraph if it is relative and there is a base.
-
-    :param what: what it is, for errors.
-    """
+    """An IRI, resolved by pyoxigraph if it is relative and there is a base."""
     if SCHEME.match(reference) or not base:
         return reference
     module = pyoxigraph_module()

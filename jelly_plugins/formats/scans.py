@@ -113,8 +113,6 @@ class TurtleScan:
     """Scans text chunk by chunk. What decides of the last bytes may follow: they are scanned with
     the next chunk.
 
-    :param depth: levels that the text may have, in brackets of any kind.
-    :param base: length of the base IRI in bytes.
 
     :ivar at: position in the chunk of what an error is about.
     :ivar longest: bytes of the longest IRI of a prefix or base.
@@ -264,7 +262,6 @@ class TurtleScan:
 class JsonScan:
     """Scans a document of JSON chunk by chunk; after the last one, a space.
 
-    :param depth: levels of objects and arrays.
     :param limits: ``frame_rows`` bounds the values of an object at the top of the document or of an
         array there.
     """

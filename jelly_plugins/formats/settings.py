@@ -271,7 +271,6 @@ class Conversion:
 class Counter:
     """Counts what is converted.
 
-    :param progress: see :class:`~jelly_plugins.io.streams.Steps`.
     :ivar statements: number of statements so far.
     :ivar frames: number of frames of Jelly that were written.
     """

@@ -109,9 +109,6 @@ def transcode(
 ) -> int:
     """Write one or several Jelly-RDF streams as one, in flat memory.
 
-    :param sources: the streams, which are merged in order.
-    :param dst: path or open binary file.
-    :param counter: counts what is written.
     :return: the number of statements.
     """
     lossy, limits, delimited = settings.lossy, settings.limits, settings.delimited

@@ -83,7 +83,6 @@ class ChunkReader(Closing):
 class Joined(ChunkReader):
     """Several sources as one.
 
-    :param readers: opens one after the other, in order.
     :param fresh: whether equal labels of blank nodes in two sources are two nodes.
     """
 
@@ -122,10 +121,7 @@ class Joined(ChunkReader):
 
 
 class ChunkFile(io.RawIOBase):
-    """An iterator of bytes as a file; closing it closes the iterator.
-
-    :param name: how errors name it.
-    """
+    """An iterator of bytes as a file; closing it closes the iterator."""
 
     def __init__(self, chunks: Iterator[bytes], name: str | None = None) -> None:
         super().__init__()

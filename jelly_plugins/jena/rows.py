@@ -554,7 +554,6 @@ class RowReader:
     (Apache Jena writes derived types of integers and numbers with other forms so too, and integers
     of more than 64 bits wrong; what they were is lost.)
 
-    :param format: how rows are encoded.
     :param limits: the limits on untrusted input; those of a frame apply to a batch of rows.
 
     :ivar row: number of the row that is next.
@@ -579,8 +578,6 @@ class RowReader:
     def read_rows(self, data: bytes, at: int, batch: list[Any]) -> tuple[bytes, int]:
         """Read rows up to the end of the batch, or the last whole row.
 
-        :param at: where the first row starts.
-        :param batch: takes what :meth:`take` adds.
         :return: the text that was written, and the position after the rows.
         """
         held = bytes(data)
@@ -629,10 +626,7 @@ class RowReader:
         return at
 
     def end(self, rest: bytes = b"") -> None:
-        """Mark the end of the input.
-
-        :param rest: the bytes after the last whole row.
-        """
+        """Mark the end of the input."""
         if rest:
             raise TruncatedError("the input ends inside a row", row=self.row)
 
@@ -959,9 +953,6 @@ class RowWriter:
     There are prefix names in Thrift only, where prefixes are declared; no value forms; statements
     in the default graph are triples.
 
-    :param format: how rows are encoded.
-    :param describe: takes terms apart, see ``codec.Describe``.
-    :param limits: limits on the output.
     :param solutions: whether literals may lack the language tag that their datatype implies.
 
     :ivar row: number of the row that is next.

@@ -158,7 +158,6 @@ class TermReader(RowReader):
 class RowsReader(ChunkReader):
     """Reads rows as chunks.
 
-    :param src: path, URL, open binary file or bytes; compression is detected from the content.
     :param format: how rows are encoded, as :class:`JenaFormat` or its name; by default detected
         from the source's name or the content.
     """

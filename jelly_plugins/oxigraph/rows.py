@@ -66,7 +66,6 @@ class RowFactory:
     Jelly itself has no other place for it.
 
     :param graph: the graph used instead of the default graph; the default graph itself by default.
-    :param named_graphs: whether there may be any other.
     """
 
     def __init__(self, *, graph: GraphName = DEFAULT_GRAPH, named_graphs: bool = True) -> None:

@@ -205,11 +205,7 @@ class DirectedFactory(OxigraphFactory):
 
 
 def make_triple(terms: tuple[Any, Any, Any], *, quoted: bool = False, way_out: str = "") -> Triple:
-    """A triple of these terms.
-
-    :param quoted: whether errors call it a quoted one.
-    :param way_out: what an error adds for a quoted triple as subject.
-    """
+    """A triple of these terms."""
     try:
         return Triple(*terms)
     except TypeError:
@@ -217,10 +213,7 @@ def make_triple(terms: tuple[Any, Any, Any], *, quoted: bool = False, way_out: s
 
 
 def make_quad(terms: tuple[Any, ...], *, way_out: str = "") -> Quad:
-    """A quad of these terms; three are one in the default graph.
-
-    :param way_out: what an error adds for a quoted triple as subject.
-    """
+    """A quad of these terms; three are one in the default graph."""
     # pyoxigraph tries one type of graph name after the other, and the default graph's last.
     if terms[-1] is DEFAULT_GRAPH:
         terms = terms[:3]
