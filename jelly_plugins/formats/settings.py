@@ -25,6 +25,7 @@ from ..codec.text.ntriples import Dialect, Notation
 from ..errors import OptionsError
 from ..io.sources import Format, FormatName, Source, format_named, format_of
 from ..io.streams import Progress, Steps
+from ..notebook import Shown
 
 Preset: TypeAlias = TypingLiteral["big", "small"]
 
@@ -257,7 +258,7 @@ DEFAULT_SETTINGS: Final = ConversionSettings()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Conversion:
+class Conversion(Shown):
     """What was written.
 
     :ivar statements: number of statements.

@@ -68,6 +68,7 @@ from ..errors import (
     TruncatedError,
     WireError,
 )
+from ..notebook import table
 from .sinks import Counted, Destination, check_jelly_name, open_output
 from .sources import Closing, Input, Source
 
@@ -316,6 +317,10 @@ class StreamReader(Closing, Generic[_ItemT]):
         """Close the source, if it was opened here."""
         self._decoding.close()
         self._source.close()
+
+    def _repr_html_(self) -> str:
+        known = {"source": self.name, "compression": self.compression}
+        return table(type(self).__name__, [*known.items(), ("options", self._decoder.options)])
 
     def _decode(self, make: Callable[[int], Any], concatenated: bool) -> Generator[_ItemT]:
         try:

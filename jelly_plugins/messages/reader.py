@@ -12,6 +12,7 @@ from ..errors import JellyError
 from ..formats.reading import pyoxigraph_module
 from ..io.sources import Closing, Input, Source, name_of
 from ..lazy import library
+from ..notebook import table
 from .formats import LogFormat, Syntax, format_of, syntax_named
 from .jelly import read_jelly
 from .lines import line_events
@@ -45,6 +46,9 @@ class MessageReader(Closing):
 
     def __next__(self) -> Message:
         return next(self._messages)
+
+    def _repr_html_(self) -> str:
+        return table(type(self).__name__, [("source", self.name), ("syntax", self.syntax)])
 
     def close(self) -> None:
         """Close the source, if it was opened here."""

@@ -34,6 +34,7 @@ from ..codec.text.ntriples import Notation, term_text
 from ..errors import ChainError, JellyError, OrderError, StatementError
 from ..io.sinks import Destination
 from ..io.sources import Source
+from ..notebook import Shown
 from .formats import PatchFormat, PatchOptionChanges
 from .model import Patch, chain_headers, check_nesting, check_patches, group, new_id
 from .reader import PatchReader, ReadOptions
@@ -320,7 +321,7 @@ class Problem(NamedTuple):
 
 
 @dataclass(slots=True)
-class Report:
+class Report(Shown):
     """What :func:`check` has found.
 
     :ivar format: the log's format; None if unknown.

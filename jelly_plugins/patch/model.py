@@ -36,6 +36,7 @@ from ..codec.patch.operations import (
     header,
 )
 from ..errors import LimitError, TruncatedError
+from ..notebook import MOST_ROWS, short, table
 
 __all__ = [
     "ABORT",
@@ -169,6 +170,18 @@ class Patch:
         return self.operations == other.operations and self.headers == other.headers
 
     __hash__ = None  # type: ignore[assignment]
+
+    def _repr_html_(self) -> str:
+        rows: list[tuple[str, object]] = [
+            (f"H {key}", short(value)) for key, value in self.headers[:MOST_ROWS]
+        ]
+        if self._operations is None:
+            return table("Patch, streaming", rows)
+        rows += [(kind.code, short(value)) for kind, value in self._operations[:MOST_ROWS]]
+        number = len(self._operations)
+        rest = number - MOST_ROWS
+        more = f"and {rest:,} more operations" if rest > 0 else ""
+        return table(f"Patch of {number:,} operations", rows, more=more)
 
     def __repr__(self) -> str:
         operations = "streaming" if self._operations is None else f"{len(self._operations)}"

@@ -30,6 +30,7 @@ from ..codec.patch.operations import ENDS
 from ..errors import JellyError, LimitError, OptionsError, OrderError, SourceError
 from ..io.sources import Closing, Input, Source
 from ..jena.names import format_of as jena_format_of
+from ..notebook import table
 from .formats import PatchFormat, format_of
 from .model import Patch, group
 from .rows import PatchOrder, ReadSettings
@@ -362,6 +363,10 @@ class PatchReader(Closing):
 
     def __next__(self) -> Operation:
         return next(self._rows)
+
+    def _repr_html_(self) -> str:
+        known = {"source": self.name, "format": self.format, "options": self.options}
+        return table(type(self).__name__, known.items())
 
     def close(self) -> None:
         """Close the source, if it was opened here."""

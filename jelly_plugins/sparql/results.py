@@ -16,6 +16,7 @@ from ..errors import JellyError, LimitError, OptionsError, SourceError, Truncate
 from ..io.sinks import Counted, Destination, open_output
 from ..io.sources import Closing, Input, Source, name_of
 from ..io.streams import GENERIC
+from ..notebook import table
 from .formats import (
     DETECTION_BYTES,
     ResultsFormat,
@@ -108,6 +109,10 @@ class ResultsReader(Closing):
     def compression(self) -> str | None:
         """``"gzip"``, ``"bz2"``, ``"zstd"`` or None."""
         return self._input.compression
+
+    def _repr_html_(self) -> str:
+        known = ("name", "format", "variables", "boolean", "options")
+        return table(type(self).__name__, [(each, getattr(self, each)) for each in known])
 
     def __iter__(self) -> Iterator[tuple[Any, ...]]:
         return self._solutions

@@ -10,7 +10,7 @@ The codec builds terms only through a :class:`TermFactory` and reads them only t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container
+from collections.abc import Callable, Container, Iterator
 from dataclasses import dataclass
 from enum import IntEnum
 from functools import partial
@@ -18,6 +18,7 @@ from itertools import islice
 from typing import Any, Final, NamedTuple, Protocol, TypeAlias, TypeVar
 
 from ...errors import JellyError, StatementError, TermError
+from ...notebook import MOST_CHARACTERS, parts
 
 XSD_STRING: Final = "http://www.w3.org/2001/XMLSchema#string"
 RDF_LANG_STRING: Final = "http://www.w3.org/1999/02/22-rdf-syntax-ns#langString"
@@ -105,6 +106,40 @@ class Quad(NamedTuple):
     predicate: Term
     object: Term
     graph: GraphName
+
+
+@parts.register(Iri)
+def _(term: Iri) -> Iterator[str]:
+    yield f"<{term.value[:MOST_CHARACTERS]}> "
+
+
+@parts.register(BlankNode)
+def _(term: BlankNode) -> Iterator[str]:
+    yield f"_:{term.label[:MOST_CHARACTERS]} "
+
+
+@parts.register(Literal)
+def _(term: Literal) -> Iterator[str]:
+    yield f'"{term.lex[:MOST_CHARACTERS]}"'
+    if term.langtag is not None:
+        yield f"@{term.langtag}"
+    elif term.datatype is not None:
+        yield f"^^<{term.datatype[:MOST_CHARACTERS]}>"
+    yield " "
+
+
+@parts.register(DefaultGraph)
+@parts.register(type(None))
+def _(_: object) -> Iterator[str]:
+    return iter(())
+
+
+@parts.register(Triple)
+def _(term: Triple) -> Iterator[str]:
+    yield "<<( "
+    for part in term:
+        yield from parts(part)
+    yield ")>> "
 
 
 Term: TypeAlias = Iri | BlankNode | Literal | Triple

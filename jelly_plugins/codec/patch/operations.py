@@ -9,9 +9,11 @@ of the kinds.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from enum import IntEnum
 from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, TypeAlias
 
+from ...notebook import parts
 from ..common.terms import GraphName, Iri, Statement, Term
 
 
@@ -51,6 +53,11 @@ _CODES: Final = {
     OperationKind.HEADER: "H",
     OperationKind.END: "Z",
 }
+
+
+@parts.register(OperationKind)
+def _(kind: OperationKind) -> Iterator[str]:
+    yield kind.code
 
 
 if TYPE_CHECKING:

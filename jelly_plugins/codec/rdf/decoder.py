@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeAlias
 
 from ...errors import OptionsError, StatementError, WireError
+from ...notebook import statements_table
 from ..common.limits import DEFAULT_LIMITS, Limits
 from ..common.row_reader import ROW_TAG, RowFormat, RowReader
 from ..common.term_reader import TermReader
@@ -73,6 +74,16 @@ class Frame(Generic[StatementT, IriT, GraphT]):
     restart: bool = False
     rows: int = 0
     size: int = 0
+
+    def _repr_html_(self) -> str:
+        known = {"namespaces": dict(self.namespaces), "empty graphs": self.empty_graphs}
+        rows = [(name, value) for name, value in known.items() if value]
+        number = len(self.statements)
+        return statements_table(
+            f"Frame {self.index}: {number:,} statement{'' if number == 1 else 's'}",
+            [*rows, ("metadata", self.metadata or None)],
+            self.statements,
+        )
 
 
 #: A frame with terms of any library.

@@ -24,6 +24,7 @@ from typing import Final, NamedTuple
 
 from ...codec.patch.operations import AnyOperation
 from ...errors import ChainError
+from ...notebook import Shown
 from .settings import ReplaySettings, Target
 from .transactions import NetChanges, PatchEnd, PatchStart, Transactions
 
@@ -37,7 +38,7 @@ _SHOWN: Final = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Position:
+class Position(Shown):
     """How far a log was applied.
 
     :ivar log: the log's name: given by the caller, or the ``id`` of the log's first patch.

@@ -18,6 +18,7 @@ from ...codec.patch.operations import END, AnyOperation, Header, Namespace, Oper
 from ...codec.text.ntriples import term_text
 from ...errors import ChainError, JellyError, StatementError
 from ...io.sources import Source, is_source, rewinder
+from ...notebook import Shown
 from ..model import ID, Patch
 from ..reader import PatchReader, RewrittenError
 from .positions import Entry, Position, Selection
@@ -35,7 +36,7 @@ _INTERVAL: Final = 0.05
 
 
 @dataclass(slots=True)
-class Replayed:
+class Replayed(Shown):
     """What a replay did.
 
     :ivar position: the store's position in the log; None if it has none.

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypedDict, Unpack
 from ...codec import DEFAULT_LIMITS, Limits
 from ...errors import JellyError, OptionsError
 from ...io.sources import Source
+from ...notebook import Shown
 from .changes import Changes, local_changes, resolve
 from .root import (
     Batch,
@@ -44,7 +45,7 @@ _QUERY: Final = "sql.streaming.queryId"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Applied:
+class Applied(Shown):
     """What a call has done.
 
     :ivar version: the version that the store is at now.

@@ -10,6 +10,7 @@ from itertools import pairwise
 from typing import Any, Final
 
 from ...errors import JellyError
+from ...notebook import Shown
 from .root import (
     CommitConflictError,
     RootError,
@@ -29,7 +30,7 @@ DEFAULT_GRACE: Final = timedelta(days=1)
 
 
 @dataclass(frozen=True, slots=True)
-class Vacuumed:
+class Vacuumed(Shown):
     """What a vacuum has removed.
 
     :ivar versions: numbers of the versions.
