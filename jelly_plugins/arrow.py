@@ -146,29 +146,15 @@ def columns(batch: pyarrow.RecordBatch) -> Columns:
     return _columns(_named(batch), 0, batch.num_rows)
 
 
-def _parts(batch: pyarrow.RecordBatch, before: int) -> Iterator[Columns]:
+def _parts(batch: pyarrow.RecordBatch) -> Iterator[Columns]:
     """Convert a batch to columns for the codec, in parts if strings must be copied: together they
-    may be much longer than their source, and than 32-bit offsets can address.
-
-    :param before: number of rows of the previous batches.
-    """
+    may be much longer than their source, and than 32-bit offsets can address."""
     arrays = _named(batch)
     step = batch.num_rows or 1
     if any(array.type != pyarrow.string() for array in arrays.values()):
         step = _COPIED_ROWS
-    # Halve the part until its strings can be addressed, or a single row is rejected.
-    start = 0
-    while start < batch.num_rows:
-        rows = min(step, batch.num_rows - start)
-        try:
-            part = _columns(arrays, start, rows)
-        except StatementError as error:
-            if rows == 1:
-                raise error.locate(row=before + start) from error.__cause__
-            step = rows // 2
-        else:
-            yield part
-            start += rows
+    for start in range(0, batch.num_rows, step):
+        yield _columns(arrays, start, min(step, batch.num_rows - start))
 
 
 def _named(batch: pyarrow.RecordBatch) -> dict[str, pyarrow.Array]:
@@ -187,10 +173,6 @@ def _named(batch: pyarrow.RecordBatch) -> dict[str, pyarrow.Array]:
 
 def _text(array: pyarrow.Array, name: str) -> pyarrow.Array:
     """Convert a column to Arrow's strings or binaries, or to a dictionary of strings."""
-    if isinstance(array, pyarrow.ExtensionArray):
-        return _text(array.storage, name)
-    if pyarrow.types.is_run_end_encoded(array.type):
-        return _text(_converted(pyarrow.compute.run_end_decode, name, array), name)
     if pyarrow.types.is_dictionary(array.type):
         values = _strings(_text(array.dictionary, name), name)
         return pyarrow.DictionaryArray.from_arrays(array.indices, values, safe=False)
@@ -290,17 +272,6 @@ def read(
     return reader
 
 
-class _Datatype(NamedTuple):
-    """A datatype of XML Schema: a regular expression for its lexical forms, the Arrow types to try
-    in order, and the range of numbers.
-    """
-
-    forms: str
-    types: tuple[pyarrow.DataType, ...]
-    least: int | None = None
-    most: int | None = None
-
-
 _INTEGER: Final = "[+-]?[0-9]+"
 _DECIMAL: Final = r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)"
 _DOUBLE: Final = rf"{_DECIMAL}(?:[Ee][+-]?[0-9]+)?|[+-]?INF|NaN"
@@ -309,28 +280,26 @@ _ZONE: Final = "(?:Z|[+-](?:(?:0[0-9]|1[0-3]):[0-5][0-9]|14:00))?"
 _TIME: Final = r"[0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]+)?"
 
 
-def _integer(least: int | None = None, most: int | None = None) -> _Datatype:
-    return _Datatype(_INTEGER, (pyarrow.int64(),), least, most)
-
-
-#: Datatypes of XML Schema whose cells can be converted to values.
-_VALUE_TYPES: Final = {
-    "integer": _integer(),
-    "long": _integer(),
-    "int": _integer(-(1 << 31), (1 << 31) - 1),
-    "short": _integer(-(1 << 15), (1 << 15) - 1),
-    "byte": _integer(-(1 << 7), (1 << 7) - 1),
-    "nonNegativeInteger": _integer(0),
-    "positiveInteger": _integer(1),
-    "unsignedInt": _integer(0, (1 << 32) - 1),
-    "decimal": _Datatype(_DECIMAL, (pyarrow.decimal128(38, 18),)),
-    "double": _Datatype(_DOUBLE, (pyarrow.float64(),)),
-    "float": _Datatype(_DOUBLE, (pyarrow.float64(),)),
-    "boolean": _Datatype("true|false|1|0", (pyarrow.bool_(),)),
-    "dateTime": _Datatype(
-        f"{_DAY}T{_TIME}{_ZONE}", (pyarrow.timestamp("us", "UTC"), pyarrow.timestamp("us"))
+#: Datatypes of XML Schema whose cells can be converted to values: a regular expression for their
+#: lexical forms, and the Arrow types to try.
+_VALUE_TYPES: Final[dict[str, tuple[str, tuple[pyarrow.DataType, ...]]]] = {
+    "integer": (_INTEGER, (pyarrow.int64(),)),
+    "long": (_INTEGER, (pyarrow.int64(),)),
+    "int": (_INTEGER, (pyarrow.int32(),)),
+    "short": (_INTEGER, (pyarrow.int16(),)),
+    "byte": (_INTEGER, (pyarrow.int8(),)),
+    "nonNegativeInteger": (_INTEGER, (pyarrow.uint64(),)),
+    "positiveInteger": ("[+]?0*[1-9][0-9]*", (pyarrow.uint64(),)),
+    "unsignedInt": (_INTEGER, (pyarrow.uint32(),)),
+    "decimal": (_DECIMAL, (pyarrow.decimal128(38, 18),)),
+    "double": (_DOUBLE, (pyarrow.float64(),)),
+    "float": (_DOUBLE, (pyarrow.float64(),)),
+    "boolean": ("true|false|1|0", (pyarrow.bool_(),)),
+    "dateTime": (
+        f"{_DAY}T{_TIME}{_ZONE}",
+        (pyarrow.timestamp("us", "UTC"), pyarrow.timestamp("us")),
     ),
-    "date": _Datatype(f"{_DAY}{_ZONE}", (pyarrow.date32(),)),
+    "date": (f"{_DAY}{_ZONE}", (pyarrow.date32(),)),
 }
 _XSD: Final = "http://www.w3.org/2001/XMLSchema#"
 
@@ -431,10 +400,10 @@ def _result_batches(
 
 
 class _Kind(NamedTuple):
-    """Literals of one datatype: the end of their text, and their Arrow type."""
+    """Literals of one datatype: the end of their text, their forms, and their Arrow type."""
 
     mark: str
-    datatype: _Datatype
+    forms: str
     type: pyarrow.DataType
 
 
@@ -443,11 +412,10 @@ def _kind(array: pyarrow.Array) -> _Kind | None:
     cells = array.drop_null()
     first: str = cells[0].as_py() if len(cells) else ""
     mark = first[first.rfind('"') :]
-    datatype = _VALUE_TYPES.get(mark.removeprefix(f'"^^<{_XSD}').removesuffix(">"))
-    if datatype is None:
-        return None
-    for type_ in datatype.types:
-        kind = _Kind(mark, datatype, type_)
+    name = mark.removeprefix(f'"^^<{_XSD}').removesuffix(">")
+    forms, types = _VALUE_TYPES.get(name, ("", ()))
+    for type_ in types:
+        kind = _Kind(mark, forms, type_)
         with suppress(pyarrow.ArrowException, StatementError):
             _values(cells, kind)
             return kind
@@ -455,29 +423,15 @@ def _kind(array: pyarrow.Array) -> _Kind | None:
 
 
 def _values(array: pyarrow.Array, kind: _Kind) -> pyarrow.Array:
-    """Convert literals of one kind to values.
-
-    :raises StatementError: a literal is of another kind, or is not valid for the datatype.
-    :raises ArrowException: the Arrow type cannot hold a value.
-    """
+    """Convert literals of one kind to values."""
     compute = pyarrow.compute
-    forms = f'^"(?:{kind.datatype.forms}){re.escape(kind.mark)}$'
-    _check(array, compute.invert(compute.match_substring_regex(array, forms)))
-    lexes = compute.utf8_slice_codeunits(array, 1, -len(kind.mark))
-    # Arrow does not read a plus sign.
-    values = compute.replace_substring_regex(lexes, "^[+]", "").cast(kind.type)
-    if kind.datatype.least is not None:
-        _check(array, compute.less(values, kind.datatype.least))
-    if kind.datatype.most is not None:
-        _check(array, compute.greater(values, kind.datatype.most))
-    return values
-
-
-def _check(array: pyarrow.Array, wrong: pyarrow.Array) -> None:
-    """Raise an error for the first wrong cell."""
-    others = array.filter(wrong)
+    forms = f'^"(?:{kind.forms}){re.escape(kind.mark)}$'
+    others = array.filter(compute.invert(compute.match_substring_regex(array, forms)))
     if len(others):
         raise StatementError(others[0].as_py()[:80])
+    lexes = compute.utf8_slice_codeunits(array, 1, -len(kind.mark))
+    # Arrow does not read a plus sign.
+    return compute.replace_substring_regex(lexes, "^[+]", "").cast(kind.type)
 
 
 def write(
@@ -530,7 +484,7 @@ def write(
                     limits=limits,
                     **settings,
                 )
-            for part in _parts(batch, written):
+            for part in _parts(batch):
                 for frame in encoder.add(part):
                     out.write(delimit(frame))
                 written += part.rows

@@ -79,11 +79,7 @@ def backend_names() -> list[str]:
 
 
 def get_backend(name: str) -> Backend:
-    """The backend of a name.
-
-    :raises MissingExtraError: the library it needs is not installed.
-    :raises KeyError: no package declares it.
-    """
+    """The backend of a name."""
     entry = _entries()[name]
     try:
         backend: Backend = entry.load()
@@ -106,10 +102,7 @@ def find_owner(store: object) -> Backend | None:
 
 
 def owner_of(store: object) -> Backend:
-    """The backend of a graph, dataset or store.
-
-    :raises TypeError: no backend owns it.
-    """
+    """The backend of a graph, dataset or store."""
     backend = find_owner(store)
     if backend is None:
         raise TypeError(f"no graph, dataset or store of a backend: {store!r}")

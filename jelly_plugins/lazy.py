@@ -25,14 +25,6 @@ def has_kernel() -> bool:
 def library(name: str, user: str, extra: str) -> Any:
     """Import an optional library in a function. A module that cannot do without one imports it at
     its top, and raises :class:`.errors.MissingExtraError` itself.
-
-    :param user: what needs it.
-    :param extra: of this package, which installs it.
-    :raises MissingExtraError: it is not installed.
-
-    >>> library("no_such_library", "this", "all")  # doctest: +ELLIPSIS
-    Traceback (most recent call last):
-    jelly_plugins.errors.MissingExtraError: this needs a library: pip install...
     """
     try:
         # Calls for each document find what the first one has imported.
@@ -50,17 +42,8 @@ def attributes(
     imported when they are first used. Type checkers see an import instead, under
     ``TYPE_CHECKING``.
 
-    :param package: its ``__name__``.
-    :param names: the public names, usually its ``__all__``.
     :param modules: modules of the package that have these names, in the order in which they are
         looked into; or the names that each has, so that no other one is imported.
-
-    >>> get, _ = attributes("jelly_plugins", ["JellyError"], ["errors"])
-    >>> get("JellyError").__module__
-    'jelly_plugins.errors'
-    >>> get("nonsense")
-    Traceback (most recent call last):
-    AttributeError: module 'jelly_plugins' has no attribute 'nonsense'
     """
 
     def get(name: str) -> Any:

@@ -39,22 +39,12 @@ def is_reserved(graph: object) -> bool:
     """Whether a graph is reserved.
 
     :param graph: its IRI, or its name in the syntax of N-Triples.
-
-    >>> is_reserved("urn:jelly-plugins:bookkeeping"), is_reserved("<urn:jelly-plugins:bookkeeping>")
-    (True, True)
-    >>> is_reserved("urn:jelly-plugins:failed"), is_reserved("")
-    (False, False)
     """
     return graph in (BOOKKEEPING_TEXT, BOOKKEEPING_IRI)
 
 
 def reject_graph(graph: object, *, what: str = "a statement") -> None:
-    """Reject a reserved graph.
-
-    :param graph: see :func:`is_reserved`.
-    :param what: that is in it.
-    :raises TermError: it is.
-    """
+    """Reject a reserved graph."""
     if is_reserved(graph):
         raise TermError(
             f"{what} is in the graph {BOOKKEEPING_TEXT}, which keeps the positions of logs"

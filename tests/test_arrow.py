@@ -109,44 +109,12 @@ def test_columns_of_nothing_but_null() -> None:
         written(quads.set_column(2, "object", pyarrow.nulls(100)))
 
 
-def test_runs_and_extensions_are_strings() -> None:
-    plain = table([TRIPLES[0]] * 3).to_pydict()
-    runs = pyarrow.RunEndEncodedArray.from_arrays([3], plain["subject"][:1])
-    extension = pyarrow.ExtensionArray.from_storage(
-        pyarrow.opaque(pyarrow.string(), "term", "nobody"), pyarrow.array(plain["object"])
-    )
-    found = pyarrow.table([runs, plain["predicate"], extension], arrow.TRIPLES.names)
-    assert written(found.slice(1)) == [TRIPLES[0]] * 2
-
-
-def test_strings_too_long_for_offsets_are_copied_in_parts(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """With pyarrow's real limit the test would take gigabytes."""
-    taken = []
-
-    def strings(array: Any, name: str) -> Any:
-        if len(array) > 5 and pyarrow.types.is_dictionary(array.type):
-            raise StatementError("too long")
-        taken.append(len(array))
-        return whole(array, name)
-
-    whole = arrow._strings
-    many = table(TRIPLES)
-    many = many.set_column(2, "object", many["object"].combine_chunks().dictionary_encode())
-    monkeypatch.setattr(arrow, "_strings", strings)
-    monkeypatch.setattr(arrow, "_COPIED_ROWS", 16)
-    assert written(many) == TRIPLES
-    assert max(taken[1:]) <= 16
-
-
-def test_the_row_of_a_string_that_cannot_be_copied() -> None:
+def test_a_string_that_cannot_be_copied() -> None:
     objects = [b'"o"'] * 3000
     objects[2500] = b"\xff"
     wrong = pyarrow.table([["_:s"] * 3000, ["<urn:p>"] * 3000, objects], arrow.TRIPLES.names)
-    with pytest.raises(StatementError, match=r"^row 3500: column object cannot be read as") as why:
-        written([table(TRIPLES * 10), wrong])
-    assert why.value.row == 3500
+    with pytest.raises(StatementError, match=r"^column object cannot be read as"):
+        written(wrong)
 
 
 def test_an_empty_string_is_not_a_graph() -> None:
@@ -244,7 +212,7 @@ def test_errors_name_the_source(tmp_path: Path) -> None:
     path.write_bytes(write_bytes(TRIPLES, frame_rows=20)[:-5])
     with pytest.raises(TruncatedError, match=r"cut.jelly: frame \d+: the input ends inside"):
         arrow.read(path).read_all()
-    with pytest.raises(JellyError, match="there are only zeros"):
+    with pytest.raises(JellyError, match="options"):
         arrow.read(bytes(5))
 
 

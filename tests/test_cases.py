@@ -102,7 +102,7 @@ def test_contexts_as_bytes() -> None:
 
 @pytest.mark.parametrize("name", cases("text", "10-*"))
 def test_an_iri_that_oxigraph_rejects_has_the_same_error_everywhere(name: str) -> None:
-    with pytest.raises((TermError, TextError), match=r"Oxigraph rejects an IRI: .*'\['"):
+    with pytest.raises((TermError, TextError), match=r"'\['"):
         for_oxigraph.load(Store(), case("text", name))
 
 

@@ -46,7 +46,7 @@ def test_oxigraph_imports_what_is_used() -> None:
         ("--version", "jelly_plugins.codec.rdf rich"),
         ("--help", "jelly_plugins.codec.rdf"),
         ("convert --help", "jelly_plugins.formats.convert jelly_plugins.messages.text"),
-        ("validate --help", "jelly_plugins.formats.table jelly_plugins.tools.compare"),
+        ("validate --help", "jelly_plugins.formats.convert jelly_plugins.tools.compare"),
         ("patch --help", "jelly_plugins.patch.reader jelly_plugins.patch.writer"),
         *((f"{name} --help", "") for name in ("load", "publish", "serve", "patch apply")),
     ],

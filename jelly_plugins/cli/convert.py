@@ -164,10 +164,7 @@ def _formats(sources: list[str], given: Formats) -> tuple[list[Format], Format]:
 
 
 def rdf_format(name: str) -> Format:
-    """The format of RDF that an option names.
-
-    :raises UsageError: it is a format of something else.
-    """
+    """The format of RDF that an option names."""
     if name in set(ResultsFormat):
         raise UsageError(f"{name} is a format of query results")
     if name not in set(Format):

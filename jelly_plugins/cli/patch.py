@@ -264,8 +264,8 @@ def _statements(name: str, given: Format | None, base: str | None, *, canonicali
 
     :param canonicalize: give the blank nodes of a file canonical labels.
     """
+    from ..formats.convert import read_statements
     from ..formats.settings import ConversionSettings
-    from ..formats.table import read_statements
     from ..patch.difference import canonical
 
     if name != STANDARD and is_store(name):

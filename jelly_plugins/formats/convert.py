@@ -1,22 +1,41 @@
-"""Conversions from any format to any other, in memory that does not grow with the sources."""
+"""The table of formats, and conversions from any format to any other, in memory that does not grow
+with the sources.
+
+A format is one row of the table, a reader and a writer. A conversion is ``reader -> chunks ->
+writer``; from Jelly to Jelly, frames stay, see ``transcode``.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import os
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
 from itertools import starmap
-from typing import Any, Unpack, cast
+from typing import Any, Final, NamedTuple, TypeAlias, Unpack, cast
 
 from ..backends import get_backend
-from ..codec import AnyFrame, delimit
+from ..codec import AnyFrame, Limits, PhysicalType, Statement, delimit
+from ..codec.common.detection import kind_of
+from ..codec.text.ntriples import parse_nquads, parse_ntriples
 from ..errors import JellyError, SourceError, TermError
-from ..io.sinks import Destination, is_replaceable, open_output
-from ..io.sources import Format, FormatName, Source, format_named, format_of, rewinder
+from ..io.chunks import ChunkFile, ChunkReader, Joined
+from ..io.sinks import Destination, Writable, is_replaceable, open_output
+from ..io.sources import (
+    Format,
+    FormatName,
+    Input,
+    Readable,
+    Source,
+    format_named,
+    format_of,
+    name_of,
+    rewinder,
+)
 from ..io.streams import FrameBytes, FrameReader, Progress, encode_frames
-from .jelly import UndeclaredError
-from .jelly_text import frame_text, text_output
+from . import jelly, lines, parsed
+from .jelly_text import frame_text, frames_of_text, text_output
 from .settings import (
     DEFAULT_SETTINGS,
     Conversion,
@@ -27,8 +46,169 @@ from .settings import (
     Given,
     Job,
 )
-from .table import FORMATS, jelly_of_text, open_readers, piped
 from .transcode import check_metadata, transcode
+
+#: Opens a source of a format.
+Read: TypeAlias = Callable[[Source, Format, Job], ChunkReader]
+#: Writes the statements of a source in a format.
+Write: TypeAlias = Callable[[ChunkReader, Writable, Format, Job], None]
+
+
+class Row(NamedTuple):
+    """A format of the table.
+
+    :ivar by_oxigraph: whether Oxigraph writes it, and rejects some terms.
+    """
+
+    read: Read
+    write: Write
+    by_oxigraph: bool = False
+
+
+def _read_rows(src: Source, format: Format, job: Job) -> ChunkReader:  # noqa: A002
+    from ..jena.streams import RowsReader
+
+    return RowsReader(src, format, limits=job.settings.limits)
+
+
+def _write_rows(source: ChunkReader, out: Writable, format: Format, job: Job) -> None:  # noqa: A002
+    from ..jena.names import JenaFormat
+    from ..jena.streams import write_rows
+
+    settings = job.settings
+    write_rows(
+        source,
+        out,
+        JenaFormat(format),
+        namespaces=settings.namespaces,
+        # The prefixes of the source may be any number.
+        limits=replace(settings.limits, prefix_table=1 << 40),
+        count=job.counter.add,
+    )
+
+
+_LINES: Final = Row(lines.LinesReader, lines.write)
+_PARSED: Final = Row(parsed.ParsedReader, parsed.write, by_oxigraph=True)
+_ROWS: Final = Row(_read_rows, _write_rows)
+
+FORMATS: Final[dict[Format, Row]] = {
+    Format.JELLY: Row(jelly.JellyReader, jelly.write),
+    Format.N_TRIPLES: _LINES,
+    Format.N_QUADS: _LINES,
+    Format.TURTLE: _PARSED,
+    Format.TRIG: _PARSED,
+    Format.RDF_XML: _PARSED,
+    Format.JSON_LD: _PARSED,
+    Format.RDF_THRIFT: _ROWS,
+    Format.RDF_PROTOBUF: _ROWS,
+}
+
+
+def piped(chunks: Iterator[bytes], src: Source) -> Readable:
+    """Chunks of bytes as a source with the name of another one."""
+    return cast(Readable, ChunkFile(chunks, name_of(src)))
+
+
+def reject_jelly(given: Given) -> None:
+    """Reject a source that is Jelly and was given as text, before text is looked for in it: a
+    parser's error would not say so. Only what can be read twice without another download is looked
+    at.
+    """
+    src, form = given
+    is_url = isinstance(src, str | os.PathLike) and "://" in os.fspath(src)
+    if is_url or form.is_binary or form is Format.JELLY_TEXT:
+        return
+    rewind = rewinder(src)
+    if rewind is None:
+        return
+    with Input(src) as source:
+        kind = kind_of(next(source.chunks(), b""))
+        name = source.name
+    rewind()
+    if kind is not None:
+        raise SourceError(f"this is {kind}, not {form}", source=name)
+
+
+def jelly_of_text(src: Source, limits: Limits) -> Readable:
+    """The text form of Jelly as Jelly that is made while the text is read."""
+
+    def frames() -> Iterator[bytes]:
+        with Input(src) as source:
+            try:
+                yield from frames_of_text(source.chunks(), limits)
+            except JellyError as error:
+                error.locate(source=source.name)
+                raise
+
+    return piped(map(delimit, frames()), src)
+
+
+def open_reader(given: Given, job: Job) -> ChunkReader:
+    """Open a source."""
+    src, form = given
+    if form is Format.JELLY_TEXT:
+        src, form = jelly_of_text(src, job.settings.limits), Format.JELLY
+    reject_jelly(Given(src, form))
+    return FORMATS[form].read(src, form, job)
+
+
+def open_readers(given: Sequence[Given], job: Job) -> ChunkReader:
+    """Open a source, or several as one, each when its turn comes."""
+    if len(given) == 1:
+        return open_reader(given[0], job)
+    return Joined(
+        (open_reader(each, job) for each in given),
+        fresh=job.settings.blank_nodes == "fresh",
+        has_graphs=any(_has_graphs(each, job) for each in given),
+        # Lines are checked when they are parsed.
+        validated=False,
+    )
+
+
+def _has_graphs(given: Given, job: Job) -> bool:
+    """Whether a source may have named graphs, as far as that can be seen without reading it."""
+    src, form = given
+    rewind = rewinder(src) if form is Format.JELLY else None
+    if rewind is None:
+        return form.has_graphs
+    with FrameReader(src, **job.settings.reading) as frames:
+        quads = frames.options.physical_type is not PhysicalType.TRIPLES
+    rewind()
+    return quads
+
+
+def read_statements(
+    src: Source,
+    form: Format,
+    settings: ConversionSettings = DEFAULT_SETTINGS,
+    *,
+    generalized: bool = False,
+) -> Iterator[Statement]:
+    """The statements of a source in any format, one after the other, in generic terms. Base
+    directions are part of language tags.
+    """
+    if form is Format.JELLY_TEXT:
+        src, form = jelly_of_text(src, settings.limits), Format.JELLY
+    if form is Format.JELLY:
+        with FrameReader(src, **settings.reading) as frames:
+            for frame in frames:
+                yield from frame.statements
+        return
+    with open_reader(Given(src, form), Job(settings=settings)) as reader:
+        parse: Any = parse_nquads if form.has_graphs else parse_ntriples
+        try:
+            yield from parse(
+                reader.lines(),
+                dialect=settings.dialect,
+                generalized=generalized,
+                base_directions=True,
+                limits=settings.limits,
+            )
+        except JellyError as error:
+            raise reader.located(error) from error.__cause__
+
+
+# Conversions
 
 
 def convert(
@@ -101,9 +281,6 @@ def _by_chunks(given: Sequence[Given], dst: Destination, target: Format, job: Jo
     Options come first in a stream of Jelly, and ``rdf_star`` must be declared if quoted triples
     follow. If one follows that was not declared, everything is read and written again, if that is
     possible.
-
-    :raises UndeclaredError: it is not possible: the sources cannot be read again, or a part of the
-        output is already written.
     """
     row = FORMATS[target]
     job = replace(
@@ -120,7 +297,7 @@ def _by_chunks(given: Sequence[Given], dst: Destination, target: Format, job: Jo
                 row.write(source, out, target, job)
             except JellyError as error:
                 raise source.located(error) from error.__cause__
-    except UndeclaredError:
+    except jelly.UndeclaredError:
         untouched = not job.counter.frames or is_replaceable(dst)
         if job.settings.changes.rdf_star is not None or job.star or not untouched:
             raise
@@ -133,10 +310,7 @@ def _by_chunks(given: Sequence[Given], dst: Destination, target: Format, job: Jo
 
 
 def _check_frame(frame: AnyFrame, *, lossy: bool) -> None:
-    """Check a frame of Jelly that becomes a part of other frames.
-
-    :raises JellyError: it has metadata or empty graphs, which would be lost.
-    """
+    """Check a frame of Jelly that becomes a part of other frames."""
     check_metadata(frame, lossy=lossy)
     if frame.empty_graphs and not lossy:
         raise TermError(
@@ -146,10 +320,7 @@ def _check_frame(frame: AnyFrame, *, lossy: bool) -> None:
 
 
 def _format_of(named: object, parameter: str) -> Format:
-    """The format that the name of a source or an output has.
-
-    :raises ValueError: it has none.
-    """
+    """The format that the name of a source or an output has."""
     found = format_of(named)
     if found is None:
         raise ValueError(f"the format of {named!r} is unknown: give {parameter}=")

@@ -18,13 +18,12 @@ from ..codec import (
     TextDecoder,
     TextEncoder,
 )
-from ..codec.rdf.decoder import opens_with_options
 from ..codec.text.lines import unescaped
 from ..errors import JellyError, StatementError, TermError, TextError
 from ..io.chunks import Chunk, ChunkReader, scoped
 from ..io.sinks import Writable
 from ..io.sources import Format, Source
-from ..io.streams import FrameBytes, write_jelly
+from ..io.streams import FrameBytes, opens_with_options, write_jelly
 from .lines import without_graphs
 from .settings import Job
 
@@ -36,19 +35,10 @@ _SHOWN: Final = 120
 class JellyReader(ChunkReader):
     """Reads Jelly-RDF.
 
-    :param src: a source, or its frames.
     :param job: ``concatenated``, ``strict`` and ``limits`` of its settings; with ``blank_nodes``
         ``"fresh"``, each of several concatenated streams has its own blank nodes.
-    :raises JellyError: while iterating, with source, frame and row.
 
     :ivar frame: number of the frame of the last chunk.
-
-    >>> from jelly_plugins import Iri, Literal, Triple
-    >>> from jelly_plugins.io.streams import write_bytes
-    >>> jelly = write_bytes([Triple(Iri("urn:s"), Iri("urn:p"), Literal("o"))])
-    >>> with JellyReader(jelly, Format.JELLY, Job()) as chunks:
-    ...     list(chunks)
-    [Chunk(text=b'<urn:s> <urn:p> "o" .\\n', statements=1)]
     """
 
     has_relative_iris = True
@@ -132,11 +122,7 @@ def write(
     format: Format,  # noqa: A002, ARG001
     job: Job,
 ) -> None:
-    """Write statements as Jelly: as a stream of triples or quads, as the source has.
-
-    :raises UndeclaredError: a quoted triple, which the options do not declare.
-    :raises JellyError: Jelly, or a stream with these options, cannot express a statement.
-    """
+    """Write statements as Jelly: as a stream of triples or quads, as the source has."""
     with closing(encoded(source, options_for(source, job), job)) as frames:
         write_jelly(job.counter.written(frames), out, delimited=job.settings.delimited)
 
@@ -155,22 +141,16 @@ def encoded(source: ChunkReader, options: StreamOptions, job: Job) -> Generator[
         options,
         dialect=settings.dialect,
         generalized=options.generalized_statements,
-        namespaces=bool(settings.namespaces) and source.has_namespaces,
+        namespaces=settings.namespaces and source.has_namespaces,
         **settings.encoding,
     )
-    waiting: dict[str, str] = {}
     declared: dict[str, str] = {}
 
-    def declare(text: bytes) -> None:
-        if not settings.namespaces:
-            return
-        for prefix, iri in source.namespaces.items():
+    def declare() -> None:
+        for prefix, iri in source.namespaces.items() if settings.namespaces else ():
             if declared.get(prefix) != iri:
-                waiting[prefix] = iri
-        for prefix, iri in list(waiting.items()):
-            if settings.namespaces != "used" or b"<" + iri.encode() in text:
                 encoder.add_namespace(prefix, iri)
-                declared[prefix] = waiting.pop(prefix)
+                declared[prefix] = iri
 
     narrow = options.physical_type is PhysicalType.TRIPLES and source.has_graphs
     reason = "physical type TRIPLES cannot express it"
@@ -180,11 +160,11 @@ def encoded(source: ChunkReader, options: StreamOptions, job: Job) -> Generator[
     try:
         for text in lines:
             before = encoder.statements
-            declare(text)
+            declare()
             frames = encoder.feed(text)
             job.counter.reach(encoder.statements)
             yield from frames
-        declare(b"")
+        declare()
         yield from encoder.finish()
         job.counter.reach(encoder.statements)
     except JellyError as error:

@@ -29,15 +29,6 @@ _LONGER: Final = 16
 def frame_text(data: bytes, index: int) -> Iterator[bytes]:
     """A frame as text, in chunks: some rows at a time, whose messages take far more memory than
     their bytes.
-
-    :param data: the frame, without a delimiter.
-    :raises WireError: while iterating: it is not a Jelly-RDF message.
-    :raises MissingExtraError: likewise: protobuf is not installed.
-
-    >>> from jelly_plugins.codec import Encoder, StreamOptions
-    >>> text = b"".join(frame_text(Encoder(StreamOptions(version=1)).flush(), 0))
-    >>> print(text.decode().splitlines()[:3])
-    ['# frame 0', 'rows {', '  options {']
     """
     library("google.protobuf", "Jelly's text form", "cli")
     from google.protobuf.message import DecodeError
@@ -84,12 +75,7 @@ def text_output(dst: Destination, limits: Limits) -> Iterator[Writable]:
 
 
 def frames_of_text(chunks: Iterable[bytes], limits: Limits) -> Iterator[bytes]:
-    """The frames of a text, without delimiters.
-
-    :raises TextError: the text is invalid; with the line.
-    :raises MissingExtraError: protobuf is not installed.
-    :raises LimitError: the text of a frame is longer than one within ``limits`` can be.
-    """
+    """The frames of a text, without delimiters."""
     frame: list[bytes] = []
     size = 0
     first = 1
@@ -120,10 +106,7 @@ def _lines(chunks: Iterable[bytes], limits: Limits) -> Iterator[bytes]:
 
 
 def _frame(text: bytes, first: int) -> bytes:
-    """A frame as bytes.
-
-    :param first: number of its first line.
-    """
+    """A frame as bytes."""
     library("google.protobuf", "Jelly's text form", "cli")
     from google.protobuf.text_format import Parse, ParseError
 

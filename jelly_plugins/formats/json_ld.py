@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cache
 from typing import Any, Final
 
 from ..codec import Limits
@@ -20,16 +21,14 @@ from .settings import Contexts
 
 _KEY: Final = "@context"
 _IMPORT: Final = "@import"
-#: Types of values that may have a context in them.
-_CONTAINERS: Final = (dict, list)
 #: The key of a context, which may have escapes.
 _MAY_BE_CONTEXT: Final = re.compile(rb'"@context"|\\u00[4-7]')
 _KEY_BYTES: Final = 10
-#: Contexts in contexts, values in values, and terms that IRIs refer to one after another, at most.
+#: Contexts in contexts and values in values, at most.
 _DEPTH: Final = 256
 #: Terms of a context that others refer to in any way: pyoxigraph follows a chain of them by
-#: recursion, which has crashed at 10,000.
-_REFERRED: Final = 1000
+#: recursion, which has crashed at 10,000. Contexts of some thousand terms refer to a few prefixes.
+_REFERRED: Final = 256
 #: Bytes of remote contexts in a document, each counted as often as it occurs.
 _INLINED: Final = 16 << 20
 #: Bytes of the shortest value that may have an IRI; and of IRIs that are not long.
@@ -37,7 +36,8 @@ _SHORTEST: Final = 4
 _LONG_IRI: Final = 1 << 10
 #: Contexts that may be nested in one another, and terms that may be copied.
 _NESTED: Final = 32
-_COPIES: Final = 2_000_000
+_COPIES: Final = 10_000_000
+_COPIES_PER_BYTE: Final = 4
 
 
 def prepared(
@@ -46,12 +46,6 @@ def prepared(
     """A document as pyoxigraph reads it right.
 
     A document with contexts is held in memory, and ``limits.frame_bytes`` bounds its length.
-
-    :param contexts: remote contexts by IRI, or a function that returns one.
-    :param base: IRI that those of contexts are resolved against.
-    :raises TextError: a context is missing or invalid, or a number would be misread.
-    :raises LimitError: values are nested too deeply, or too many in one object, the document is
-        too long, or its contexts make too much of it.
     """
     parts: list[bytes] = []
     size = 0
@@ -98,10 +92,7 @@ class Number:
 
 
 def load_json(data: bytes) -> Any:
-    """A JSON value, with a :class:`Number` for each number.
-
-    :raises TextError: it is malformed.
-    """
+    """A JSON value, with a :class:`Number` for each number."""
     try:
         return json.loads(
             data,
@@ -130,10 +121,7 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def dump(value: Any) -> bytes:
-    """A value as JSON.
-
-    :raises TextError: JSON has nothing like it.
-    """
+    """A value as JSON."""
     parts: list[str] = []
     try:
         _dump(value, parts.append)
@@ -173,48 +161,45 @@ def _dump(value: Any, write: Callable[[str], object]) -> None:
 class Costs:
     """What pyoxigraph makes of contexts: it copies all terms in force for each context and for each
     use of a scoped one, expands IRIs to any length, and follows terms by recursion.
-
-    :param length: length of the base IRI.
-    :param outer: the context around the document.
-
-    :ivar longest: maximum length of an IRI that a few characters abbreviate.
-    :ivar copies: number of terms that are copied.
     """
 
     def __init__(self, length: int = 0, outer: Any = None) -> None:
+        #: Number of terms that are copied.
         self.copies = 0
+        #: Maximum length of an IRI that a few characters abbreviate.
         self.longest = length
-        #: Terms with contexts of their own, and whether the keys of their values may be an index;
-        #: and those that mean ``@type``.
-        self._scoped: dict[str, bool] = {}
-        self._type_names = {"@type"}
-        #: Of the context in force: the length of its longest IRI, and its terms.
+        #: Terms with contexts of their own.
+        self._scoped: set[str] = set()
+        #: Of the context in force: the length of its longest IRI, and its number of terms.
         self._in_force = self._context(outer, length, 0)
 
     def copy(self) -> Costs:
         """The costs so far."""
         made = Costs(self.longest)
-        made.copies, made._in_force = self.copies, self._in_force
-        made._scoped = {**self._scoped}
-        made._type_names |= self._type_names
+        made.copies, made._in_force, made._scoped = self.copies, self._in_force, {*self._scoped}
         return made
 
     def add(self, document: Any) -> None:
-        """Add a document whose remote contexts are in it.
-
-        :raises TextError: terms refer to each other in a chain that is too long, or a context is
-            remote.
-        :raises LimitError: contexts are nested too deep.
-        """
+        """Add a document whose remote contexts are in it."""
         try:
-            self._value(document, *self._in_force, 0)
+            self._value(document, *self._in_force, 0, 0)
         except RecursionError:
-            raise TextError("values are nested too deeply") from None
+            raise TextError("values or terms are nested too deeply") from None
 
-    def _value(self, value: Any, length: int, terms: int, nested: int) -> None:
+    def _value(self, value: Any, length: int, terms: int, nested: int, uses: int) -> None:
+        """Add a value.
+
+        :param uses: 2 for a value of a term with a context of its own: each item of a list is a use
+            of it, and so are those of an object, which may be an index.
+        """
         if isinstance(value, list):
             for each in value:
-                self._value(each, length, terms, nested)
+                self._value(each, length, terms, nested, uses)
+            return
+        self.copies += terms * (uses > 0)
+        if isinstance(value, str):
+            # It may be a type, which has a context as well.
+            self.copies += terms * (value in self._scoped)
         if not isinstance(value, dict):
             return
         if _KEY in value:
@@ -222,17 +207,9 @@ class Costs:
             nested += 1
             if nested > _NESTED:
                 raise LimitError(f"contexts of JSON-LD are nested more than {_NESTED} deep")
-        if self._scoped:
-            scoped = self._scoped
-            used = sum(_items(value[name], scoped[name]) for name in scoped.keys() & value.keys())
-            for name in self._type_names & value.keys():
-                types = value[name]
-                for each in types if isinstance(types, list) else [types]:
-                    used += isinstance(each, str) and each in scoped
-            self.copies += terms * used
         for key, each in _parts(value):
-            if key != _KEY and isinstance(each, _CONTAINERS):
-                self._value(each, length, terms, nested)
+            if key != _KEY and (self._scoped or isinstance(each, dict | list)):
+                self._value(each, length, terms, nested, 2 if key in self._scoped else uses - 1)
 
     def _context(self, value: Any, length: int, terms: int) -> tuple[int, int]:
         """The length of the longest IRI and the number of terms under a context."""
@@ -244,40 +221,24 @@ class Costs:
             length += _longest(part)
             terms += len(part)
             for name, each in part.items():
-                if each == "@type" or (isinstance(each, dict) and each.get("@id") == "@type"):
-                    self._type_names.add(name)
                 if isinstance(each, dict) and _KEY in each:
-                    has_index = "@container" in each
-                    self._scoped[name] = has_index or self._scoped.get(name, False)
+                    self._scoped.add(name)
                     self._context(each[_KEY], length, terms)
         self.longest = max(self.longest, length)
         self.copies += terms
         return length, terms
 
     def check(self, size: int, limits: Limits) -> None:
-        """Check the costs.
-
-        :param size: of the documents, in bytes.
-        :raises LimitError: IRIs are too long, or terms are copied too often.
-        """
+        """Check the costs of documents of ``size`` bytes."""
         expanded = size // _SHORTEST * self.longest
         if self.longest > _LONG_IRI and expanded > limits.frame_expansion:
             what = "the length that IRIs of a document may come to"
             raise over(limits, "frame_expansion", expanded, what)
-        if self.copies > _COPIES + size:
+        if self.copies > _COPIES + _COPIES_PER_BYTE * size:
             raise LimitError(
                 f"the terms in force at all contexts come to {self.copies:,}: more than "
-                f"{_COPIES:,}, and one for each byte of the document"
+                f"{_COPIES:,}, and {_COPIES_PER_BYTE} for each byte of the document"
             )
-
-
-def _items(value: Any, has_index: bool) -> int:
-    """The number of values that a property has: lists may be in one another, and in an index."""
-    if isinstance(value, list):
-        return sum(_items(each, has_index) for each in value)
-    if has_index and isinstance(value, dict):
-        return 1 + sum(_items(each, False) for each in value.values())
-    return 1
 
 
 def _parts(value: dict[str, Any]) -> Iterator[tuple[str, Any]]:
@@ -295,9 +256,6 @@ def _not_available(iri: object) -> TextError:
 def _longest(context: dict[str, Any]) -> int:
     """The maximum length of an IRI that a term of a context abbreviates, with the terms that it
     refers to, the vocabulary and the base.
-
-    :raises TextError: terms refer to each other in a chain that is too long.
-    :raises LimitError: others refer to too many terms.
     """
     texts: dict[str, str] = {}
     referred: set[str] = set()
@@ -314,32 +272,19 @@ def _longest(context: dict[str, Any]) -> int:
             referred |= {each, each.partition(":")[0]} - {key}
     if len(referred & context.keys()) > _REFERRED:
         raise LimitError(f"more than {_REFERRED} terms of a context are used to define others")
+
+    @cache
+    def length(term: str) -> int:
+        text = texts.get(term, "")
+        prefix = text.partition(":")[0]
+        return len(text) + (length(prefix) if prefix != term else 0)
+
     outer = sum(len(texts.get(name, "")) for name in ("@vocab", "@base"))
-    if texts.keys().isdisjoint([text.partition(":")[0] for text in texts.values()]):
-        return max(map(len, texts.values()), default=0) + outer
-    #: The length and the number of terms of each chain.
-    found: dict[str, tuple[int, int]] = {}
-    for term in texts:
-        path: list[str] = []
-        while term in texts and term not in found and len(path) <= _DEPTH:
-            path.append(term)
-            term = texts[term].partition(":")[0]
-            if term == path[-1]:
-                break
-        size, depth = found.get(term, (0, 0))
-        if depth + len(path) > _DEPTH:
-            raise TextError(f"terms of a context refer to each other more than {_DEPTH} deep")
-        for each in reversed(path):
-            size, depth = found[each] = size + len(texts[each]), depth + 1
-    return max(size for size, _ in found.values()) + outer
+    return max(map(length, texts), default=0) + outer
 
 
 class ContextLoader:
-    """Substitutes contexts for their IRIs.
-
-    :param contexts: where they come from; None for nowhere.
-    :param base: IRI that relative ones are resolved against.
-    """
+    """Substitutes contexts for their IRIs."""
 
     def __init__(self, contexts: Contexts | None, base: str | None) -> None:
         self._contexts = contexts
@@ -350,10 +295,7 @@ class ContextLoader:
         self._inlined = 0
 
     def inlined(self, value: Any) -> Any:
-        """A document whose remote contexts are in it.
-
-        :raises TextError: a context is not available, contains itself, or is inserted too often.
-        """
+        """A document whose remote contexts are in it."""
         self._inlined = 0
         return self._document(value, self._base or "", (), 0)
 

@@ -21,11 +21,6 @@ class LinesReader(ChunkReader):
 
     :param job: its settings: the dialect and the limits; whether generalized statements are
         accepted.
-    :raises TextError: while iterating: a line is malformed; with its number.
-
-    >>> with LinesReader(b"<urn:s>  <urn:p>\\t_:o.", Format.N_QUADS, Job()) as text:
-    ...     list(text)
-    [Chunk(text=b'<urn:s> <urn:p> _:o .\\n', statements=1)]
     """
 
     has_namespaces = False
@@ -69,10 +64,7 @@ class LinesReader(ChunkReader):
 
 
 def checked(data: bytes, parser: LineParser) -> Iterator[Chunk]:
-    """The statements of whole lines.
-
-    :raises TextError: a line is malformed.
-    """
+    """The statements of whole lines."""
     for usual, (text, statements), other in _runs(data, parser.quads):
         parser.line_ends += _line_ends(usual)
         if statements:
@@ -111,11 +103,7 @@ _ANY_LINE: Final = Limits(frame_bytes=1 << 40, nesting=NESTING_CEILING)
 
 
 def without_graphs(source: ChunkReader, reason: str) -> Iterator[Chunk]:
-    """The chunks of a source for a target without graphs.
-
-    :param reason: why there must be none in a named graph.
-    :raises TermError: a statement is in a named graph.
-    """
+    """The chunks of a source for a target without graphs."""
     if not source.has_graphs:
         yield from source
         return
@@ -143,10 +131,7 @@ def write(
     format: Format,  # noqa: A002
     job: Job,
 ) -> None:
-    """Write statements as N-Triples or N-Quads.
-
-    :raises TermError: a statement is in a named graph, for N-Triples; an IRI is relative.
-    """
+    """Write statements as N-Triples or N-Quads."""
     chunks = iter(source) if format.has_graphs else without_graphs(source, no_graphs(format))
     star = job.settings.notation is Notation.RDF_STAR
     for text, statements in chunks:

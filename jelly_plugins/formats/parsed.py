@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
 from typing import Any, Final
 
@@ -32,7 +32,7 @@ from .reading import (
     rejection,
     with_bounded_turtle,
 )
-from .settings import ConversionSettings, Job
+from .settings import Job
 
 #: pyoxigraph's names of the formats.
 _SYNTAXES: Final = {
@@ -54,12 +54,6 @@ class ParsedReader(ChunkReader):
     :param job: its settings: ``base``, without which relative IRIs are rejected; of the limits,
         ``frame_bytes`` bounds the bytes of RDF/XML between two statements, and
         ``frame_expansion`` those that statements take beyond the source and 1 KiB for each.
-    :raises TextError: while iterating: the text is malformed; with line and column.
-    :raises LimitError: while iterating: the text is nested too deep, or a term is too long.
-
-    >>> with ParsedReader(b"<urn:s> a <urn:o> .", Format.TURTLE, Job()) as chunks:
-    ...     [chunk.statements for chunk in chunks]
-    [1]
     """
 
     validated = True
@@ -141,10 +135,7 @@ class ParsedReader(ChunkReader):
             yield lines
 
     def _bounded(self, chunks: Iterator[bytes]) -> Iterator[bytes]:
-        """Chunks of a text whose parser holds a token of any length in memory.
-
-        :raises LimitError: too many of them have no statement.
-        """
+        """Chunks of a text whose parser holds a token of any length in memory."""
         waiting = given = 0
         for chunk in chunks:
             if self._held.total != given:
@@ -176,10 +167,7 @@ def write(
     """Write statements as Turtle, TriG, RDF/XML or JSON-LD.
 
     Prefixes come first in these formats: those are written that the source has declared before the
-    end of its first chunk, and that the format can express; with ``namespaces`` ``"used"`` only
-    those that an IRI of this chunk begins with.
-
-    :raises TermError: the format cannot express a term, or has no graphs.
+    end of its first chunk, and that the format can express.
     """
     chunks = iter(source) if format.has_graphs else without_graphs(source, no_graphs(format))
     first = next(chunks, Chunk(b"", 0))
@@ -200,7 +188,7 @@ def write(
             chain.from_iterable(map(statements, chain((first,), chunks))),
             _Output(out, format),
             _syntax(format),
-            prefixes=_prefixes(source, first, job.settings),
+            prefixes=_prefixes(source.namespaces) if job.settings.namespaces else {},
         )
     except TermError as error:
         raise source.located(error) from error.__cause__
@@ -215,15 +203,11 @@ def write(
         raise source.located(TermError(f"{format} cannot express this: {error}")) from error
 
 
-def _prefixes(source: ChunkReader, first: Chunk, settings: ConversionSettings) -> dict[str, str]:
-    if not settings.namespaces:
-        return {}
+def _prefixes(namespaces: Mapping[str, str]) -> dict[str, str]:
     return {
         prefix: iri
-        for prefix, iri in source.namespaces.items()
-        if _PREFIX_NAME.fullmatch(prefix)
-        and not _CUT_ESCAPE.search(iri)
-        and (settings.namespaces != "used" or b"<" + iri.encode() in first.text)
+        for prefix, iri in namespaces.items()
+        if _PREFIX_NAME.fullmatch(prefix) and not _CUT_ESCAPE.search(iri)
     }
 
 

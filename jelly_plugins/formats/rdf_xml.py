@@ -37,13 +37,12 @@ _IRI: Final = re.compile(rf"[A-Za-z][A-Za-z0-9+.\-]*+:[^{NOT_IN_IRI}]*+")
 #: Attributes that a tag may have: pyoxigraph compares each of them with all others.
 _ATTRIBUTES: Final = 1 << 12
 #: Bytes of a tag or comment, which expat holds, and reads again from its start with each chunk.
-_TAG: Final = 1 << 22
-#: Characters of an entity, with those that it refers to; and where there are any, bytes of a tag.
+_TAG: Final = 1 << 18
+#: Characters of an entity, with those that it refers to.
 _ENTITY: Final = 1 << 10
-_TAG_WITH_ENTITIES: Final = 1 << 16
 _REFERENCE: Final = re.compile(r"&([^\s;&<#]++);")
-#: A tag, which text follows.
-_WHOLE_TAG: Final = re.compile(r"""<(?:[^"'>]++|"[^"]*+"|'[^']*+')*+""")
+#: Bytes at the end of a chunk in which a reference may have begun.
+_REFERENCE_BYTES: Final = 256
 _PREDEFINED: Final = ("amp", "lt", "gt", "quot", "apos")
 #: Bytes of the rewritten document, and of the namespaces that XML literals get, and how many more
 #: for each byte of the document.
@@ -67,13 +66,6 @@ class RdfXmlText:
 
     :ivar namespaces: IRI by prefix, those that were declared last. The default namespace has the
         prefix ``""``.
-
-    >>> text = RdfXmlText("http://example.org/")
-    >>> chunks = [b"<a xmlns='urn:x' xml:ba", b"se='b/'>c<!-- d -", b"-><![CDATA[&]]></a>"]
-    >>> b"".join(text.chunks(chunks)).decode()
-    '<a xmlns="urn:x" xml:base="http://example.org/b/">c&amp;</a>'
-    >>> text.namespaces
-    {'': 'urn:x'}
     """
 
     def __init__(self, base: str | None = None, line: int = 1) -> None:
@@ -91,6 +83,7 @@ class RdfXmlText:
         self._declared: dict[str, int] = {}
         #: Whether a document type may declare entities that are not read.
         self._is_external = False
+        self._before = b""
         self._out: list[str] = []
         self._fed = self._expanded = 0
         #: What the document begins with, but for white space.
@@ -109,9 +102,6 @@ class RdfXmlText:
         """The rewritten document, once.
 
         :param document: in UTF-8, UTF-16, or an encoding of single bytes that it declares.
-        :raises TextError: the document is not well-formed, or has something that is not read here.
-        :raises LimitError: elements are nested too deep, a tag has too many attributes or is too
-            long, or a namespace or base is.
         """
         for chunk in gathered(document):
             if not self._fed:
@@ -132,11 +122,10 @@ class RdfXmlText:
         if failed is not None:
             raise failed
         self._check_expanded()
-        entities = len(self._entities) > len(_PREDEFINED)
-        token = self._fed - max(0, self._parser.CurrentByteIndex)
-        if token > (_TAG_WITH_ENTITIES if entities else _TAG):
-            where = " in a document with entities" if entities else ""
-            raise LimitError(f"a tag or comment{where} is too long")
+        if self._is_external:
+            self._check_references(data)
+        if self._fed - max(0, self._parser.CurrentByteIndex) > _TAG:
+            raise LimitError("a tag or comment is too long")
 
     def _parse(self, data: bytes, *, is_last: bool) -> JellyError | None:
         """Let expat call the handlers; return the error, if there is one."""
@@ -172,17 +161,14 @@ class RdfXmlText:
     def _document_type(self, _: str, system: str | None, __: str | None, ___: bool) -> None:
         self._is_external = system is not None
 
-    def _check_references(self) -> None:
-        """Check the references in attributes of the tag, which expat leaves out without a word if
-        they may be declared in an external document type."""
-        encoding = {b"\xff\xfe": "utf-16-le", b"<\0": "utf-16-le"}.get(self._opening)
-        if self._opening in (b"\xfe\xff", b"\0<"):
-            encoding = "utf-16-be"
-        data = self._parser.GetInputContext() or b""
-        tag = _WHOLE_TAG.match(data.decode(encoding or "utf-8", errors="replace"))
-        for name in _REFERENCE.findall("" if tag is None else tag[0]):
+    def _check_references(self, data: bytes) -> None:
+        """Check references, in any encoding: in attributes, expat leaves those out without an error
+        that an external document type may declare."""
+        text = self._before + data.replace(b"\0", b"")
+        for name in _REFERENCE.findall(text.decode(errors="replace")):
             if name not in self._entities:
                 raise TextError(f"the entity &{name}; is not declared")
+        self._before = text[-_REFERENCE_BYTES:]
 
     def _entity(self, name: str, is_parameter: bool, value: str | None, *_: Any) -> None:
         if is_parameter or value is None:
@@ -218,8 +204,6 @@ class RdfXmlText:
             return
         if len(attributes) > 2 * _ATTRIBUTES:
             raise LimitError(f"a tag has more than {_ATTRIBUTES} attributes")
-        if self._is_external:
-            self._check_references()
         names, values = attributes[::2], attributes[1::2]
         for key, value in zip(names, values, strict=True):
             if key.startswith("xmlns"):
@@ -326,10 +310,7 @@ class XmlChecks:
         self._known: set[bytes] = set()
 
     def checked(self, text: bytes) -> bytes:
-        """The text of a chunk of N-Quads, with labels that are XML names.
-
-        :raises TermError: RDF/XML cannot express it.
-        """
+        """The text of a chunk of N-Quads, with labels that are XML names."""
         for found in set(_PREDICATE.findall(text)) - self._known:
             predicate = found.decode()
             name = _XML_PREDICATE.search(predicate)

@@ -51,14 +51,6 @@ SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*+:")
 #: What pyoxigraph says of a remote context.
 _NO_CONTEXT: Final = "No LoadDocumentCallback has been set to load remote contexts"
 
-#: What pyoxigraph says of a term in RDF/XML, and of one in Turtle, where it has the position.
-_TERM: Final = re.compile(r"error while parsing (IRI|language tag) '(.*?)': (.*)", re.DOTALL)
-_REJECTED: Final = {
-    "Invalid IRI": "an IRI",
-    "Invalid character": "an IRI",
-    "A subtag": "a language tag",
-    "The given language subtag": "a language tag",
-}
 #: What pyoxigraph reports the start of: an IRI or a language tag.
 _REPORTED: Final = re.compile(r"<([^>]*+)>|([A-Za-z0-9\-]++)")
 
@@ -90,10 +82,7 @@ def with_bounded_turtle(
 
     Within a long string they double, since the parser reads it from its start with each of them.
 
-    :param base: the base IRI.
     :param scan: scans the text, and was made for the same base.
-    :raises LimitError: the text is nested more than :data:`DEPTH` deep, has too many prefixes, or
-        one of them or the base is too long.
     """
     scan = scan or turtle_scan(base)
     #: Bytes that were yielded since a chunk that did not end in a string.
@@ -122,10 +111,7 @@ def with_bounded_turtle(
 
 
 def turtle_scan(base: str | None) -> TurtleScan:
-    """A scan of Turtle or TriG with a base IRI.
-
-    :raises LimitError: the base is too long.
-    """
+    """A scan of Turtle or TriG with a base IRI."""
     return TurtleScan(DEPTH, len((base or "").encode(errors="replace")))
 
 
@@ -134,13 +120,6 @@ def with_bounded_json(chunks: Iterable[bytes], limits: Limits = DEFAULT_LIMITS) 
 
     :param limits: ``frame_rows`` bounds the values of each object at the top of the document or of
         an array there: pyoxigraph holds all of them.
-    :raises LimitError: objects and arrays are nested more than :data:`DEPTH` deep, or an object has
-        too many values.
-    :raises TextError: pyoxigraph would misread a number.
-
-    >>> list(with_bounded_json([b"[" * 1000, b"[" * 1000]))
-    Traceback (most recent call last):
-    jelly_plugins.errors.LimitError: the text is nested more than 1024 deep
     """
     scan = JsonScan(DEPTH, limits)
     for chunk in chunks:
@@ -158,20 +137,12 @@ def check_json(document: bytes, limits: Limits = DEFAULT_LIMITS) -> None:
 
 
 def pyoxigraph_module() -> Any:
-    """The pyoxigraph library.
-
-    :raises MissingExtraError: it is not installed.
-    """
+    """The pyoxigraph library."""
     return library("pyoxigraph", "this format", "oxigraph")
 
 
 def parser_of(data: Any, format_: Any, base: str | None) -> Any:
-    """pyoxigraph's parser of a text.
-
-    :param data: bytes or a file.
-    :param format_: pyoxigraph's name of its syntax.
-    :raises JellyError: the base is not an absolute IRI.
-    """
+    """pyoxigraph's parser of a text."""
     try:
         return pyoxigraph_module().parse(data, format=format_, base_iri=base)
     except PARSER_ERRORS as error:
@@ -213,8 +184,6 @@ def parsed(
     :param batch: number of statements that may be held at once.
     :param first_line: of the text that is parsed, where that is a part of a source.
     :param ends_batch: called for each statement: whether to yield the text so far after it.
-    :param held: holds the statements.
-    :raises JellyError: the text is malformed; what comes before the error is yielded first.
     """
     pyoxigraph = pyoxigraph_module()
     nquads = pyoxigraph.RdfFormat.N_QUADS
@@ -274,11 +243,7 @@ def gathered(chunks: Iterable[bytes]) -> Iterator[bytes]:
 
 
 def resolved(reference: str, base: str | None, what: str) -> str:
-    """An IRI, resolved by pyoxigraph if it is relative and there is a base.
-
-    :param what: what it is, for errors.
-    :raises TextError: it cannot be resolved.
-    """
+    """An IRI, resolved by pyoxigraph if it is relative and there is a base."""
     if SCHEME.match(reference) or not base:
         return reference
     module = pyoxigraph_module()
@@ -317,34 +282,20 @@ def _message_of(error: SyntaxError) -> str:
         return "a remote context, which is never fetched: pass it with contexts="
     if _RELATIVE.search(message):
         return message + NEED_BASE
-    if found := _TERM.match(message):
-        return f"Oxigraph rejects the {found[1]} {shorten(found[2])!r}: {found[3]}"
     # It may have a token of megabytes.
-    message = shorten(message, _MESSAGE)
-    for start, term in _REJECTED.items():
-        if message.startswith(start):
-            return f"Oxigraph rejects {term}: {message}"
-    return message
+    return shorten(message, _MESSAGE)
 
 
 def rejection(error: SyntaxError, text: bytes) -> str:
     """Why pyoxigraph rejects a chunk of N-Quads whose lines are valid, with the term."""
-    message = parser_error(error).message
     line = text.split(b"\n")[(error.lineno or 1) - 1].decode()
     found = _REPORTED.match(line, (error.offset or 1) - 1)
-    if found is None:
-        return message
-    term = repr(found[1] or found[2])
-    return message.replace(" an IRI:", f" the IRI {term}:").replace(
-        " a language tag:", f" the language tag {term}:"
-    )
+    term = "" if found is None else f"Oxigraph rejects {(found[1] or found[2])!r}: "
+    return f"{term}{_message_of(error)}"
 
 
 def check_base(lines: bytes) -> None:
-    """Check N-Quads of a JSON-LD document that was parsed with :data:`NO_BASE`.
-
-    :raises TextError: an IRI is relative.
-    """
+    """Check N-Quads of a JSON-LD document that was parsed with :data:`NO_BASE`."""
     opening = NO_BASE_SCHEME.encode()
     if b"<" + opening not in lines:
         return

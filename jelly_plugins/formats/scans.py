@@ -69,8 +69,6 @@ _BASE = cython.declare(bytes, b"base")
 #: Bytes that decide whether a word begins at a position, and what begins or ends there otherwise.
 _WORD_BYTES = cython.declare(cython.Py_ssize_t, 7)
 _TOKEN_BYTES = cython.declare(cython.Py_ssize_t, 3)
-#: Bytes of a name up to which a dot is known to be in it.
-_NAME_BYTES = cython.declare(cython.Py_ssize_t, 1 << 7)
 #: Longer numbers are not checked, nor are shorter integers.
 _NUMBER_BYTES = cython.declare(cython.Py_ssize_t, 1 << 10)
 _INTEGER_BYTES = cython.declare(cython.Py_ssize_t, 20)
@@ -109,48 +107,17 @@ def _is_word(buf: cython.p_uchar, pos: cython.Py_ssize_t, word: bytes) -> cython
     return not _FLAGS[buf[pos + len(word)]] & _WORD
 
 
-@cython.cfunc
-@cython.exceptval(check=False)
-def _in_name(buf: cython.p_uchar, pos: cython.Py_ssize_t, before: cython.int) -> cython.bint:
-    """Whether the byte at a position goes on with a name, which may have dots.
-
-    :param before: the byte before the first.
-    """
-    last: cython.int = buf[pos - 1] if pos else before
-    if _FLAGS[last] & _WORD:
-        return True
-    at: cython.Py_ssize_t = pos - 1
-    least: cython.Py_ssize_t = pos - _NAME_BYTES if pos > _NAME_BYTES else 0
-    while last == 46 and at > least:  # a dot
-        at -= 1
-        # A tag of a language and a number end before a dot; a name has a colon.
-        if buf[at] == 58:
-            return True
-        if buf[at] != 46 and not _FLAGS[buf[at]] & _WORD:
-            break
-    return False
-
-
 @cython.final
 @cython.cclass
 class TurtleScan:
     """Scans text chunk by chunk. What decides of the last bytes may follow: they are scanned with
     the next chunk.
 
-    :param depth: levels that the text may have, in brackets of any kind.
-    :param base: length of the base IRI in bytes.
 
     :ivar at: position in the chunk of what an error is about.
     :ivar longest: bytes of the longest IRI of a prefix or base.
     :ivar longest_iri: bytes of the longest other IRI.
     :ivar repeats: number of reifiers and annotations, which repeat the object of a statement.
-
-    >>> scan = TurtleScan(2)
-    >>> scan.scan(b"<urn:s> a ( [ '(((' ], '(((("), scan.scan(b"' ) . ")
-    (True, False)
-    >>> scan.scan(b"<urn:s> a ( ( ( ) ) ) .")
-    Traceback (most recent call last):
-    jelly_plugins.errors.LimitError: the text is nested more than 2 deep
     """
 
     at = cython.declare(cython.Py_ssize_t, visibility="readonly")
@@ -186,8 +153,6 @@ class TurtleScan:
         """Scan the next chunk.
 
         :return: whether it ends within a string, an IRI or a comment.
-        :raises LimitError: the text is nested too deep, has too many prefixes, or one of them or
-            the base is too long.
         """
         data: bytes = self.rest + chunk
         buf: cython.p_uchar = data
@@ -254,7 +219,8 @@ class TurtleScan:
                 self.repeats += 1
                 pos += 1
             elif byte | 32 == 112 or byte | 32 == 98:  # p, b
-                if not _in_name(buf, pos, self.before):
+                # A name may have a dot before such a word, which then counts as a declaration.
+                if not _FLAGS[buf[pos - 1] if pos else self.before] & _WORD:
                     if _is_word(buf, pos, _PREFIX):
                         self.declaration = _PREFIX
                     elif _is_word(buf, pos, _BASE):
@@ -296,14 +262,8 @@ class TurtleScan:
 class JsonScan:
     """Scans a document of JSON chunk by chunk; after the last one, a space.
 
-    :param depth: levels of objects and arrays.
     :param limits: ``frame_rows`` bounds the values of an object at the top of the document or of an
         array there.
-
-    >>> from jelly_plugins.codec import DEFAULT_LIMITS
-    >>> JsonScan(1, DEFAULT_LIMITS).scan(b'["[[[[[[[", []]')
-    Traceback (most recent call last):
-    jelly_plugins.errors.LimitError: the text is nested more than 1 deep
     """
 
     depth: cython.Py_ssize_t
@@ -323,11 +283,7 @@ class JsonScan:
         self.values = self.open = 0
 
     def scan(self, chunk: bytes) -> None:
-        """Scan the next chunk.
-
-        :raises LimitError: the text is nested too deep, or an object has too many values.
-        :raises TextError: pyoxigraph would misread a number.
-        """
+        """Scan the next chunk."""
         data: bytes = self.rest + chunk
         buf: cython.p_uchar = data
         end: cython.Py_ssize_t = len(data)

@@ -109,10 +109,6 @@ class Given(NamedTuple):
     format: Format
 
 
-#: Whether prefixes are written as namespaces: none, all, or those that are of use.
-Namespaces: TypeAlias = bool | TypingLiteral["used"]
-
-
 class ConversionOptions(TypedDict, total=False):
     """The fields of :class:`ConversionSettings`, as keyword arguments."""
 
@@ -121,7 +117,7 @@ class ConversionOptions(TypedDict, total=False):
     frame_rows: int | None
     frame_bytes: int | None
     restart_every: int | None
-    namespaces: Namespaces
+    namespaces: bool
     base: str | None
     contexts: Contexts | None
     blank_nodes: BlankNodes
@@ -145,10 +141,9 @@ class ConversionSettings:
     :ivar frame_bytes: bytes after which a frame ends.
     :ivar restart_every: bytes after which the next frame is a restart point, where a reader may
         begin; see ``codec.rdf.restarts``.
-    :ivar namespaces: keep the prefixes of the sources, and the namespaces of Jelly; with ``"used"``
-        only those that an IRI begins with. In formats in which prefixes come first (Turtle, TriG,
-        RDF/XML) those are kept that are declared before the end of the first chunk of statements,
-        some 64 KiB.
+    :ivar namespaces: keep the prefixes of the sources, and the namespaces of Jelly. In formats in
+        which prefixes come first (Turtle, TriG, RDF/XML) those are kept that are declared before
+        the end of the first chunk of statements, some 64 KiB.
     :ivar base: base IRI for relative IRIs in RDF text.
     :ivar contexts: remote contexts of JSON-LD by their IRIs, as documents or their ``@context``, or
         a function that returns one for an IRI; none is fetched. A document with contexts, remote
@@ -171,7 +166,7 @@ class ConversionSettings:
     frame_rows: int | None = None
     frame_bytes: int | None = None
     restart_every: int | None = None
-    namespaces: Namespaces = True
+    namespaces: bool = True
     base: str | None = None
     contexts: Contexts | None = None
     blank_nodes: BlankNodes = "fresh"
@@ -276,7 +271,6 @@ class Conversion(Shown):
 class Counter:
     """Counts what is converted.
 
-    :param progress: see :class:`~jelly_plugins.io.streams.Steps`.
     :ivar statements: number of statements so far.
     :ivar frames: number of frames of Jelly that were written.
     """

@@ -7,7 +7,7 @@ cannot express is rejected, or discarded with ``lossy``; nothing is lost silentl
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from itertools import count
 from typing import Any
@@ -105,34 +105,17 @@ def transcode(
     dst: Destination,
     settings: ConversionSettings = DEFAULT_SETTINGS,
     *,
-    options: Callable[[StreamOptions], StreamOptions] | None = None,
     counter: Counter | None = None,
 ) -> int:
     """Write one or several Jelly-RDF streams as one, in flat memory.
 
-    :param sources: the streams, which are merged in order.
-    :param dst: path or open binary file.
-    :param options: makes the options of the output from those of the source, or from
-        :func:`merged_options`; by default ``settings.changes.applied``.
-    :param counter: counts what is written.
     :return: the number of statements.
-    :raises JellyError: a source cannot be read, or the output cannot express its contents.
-
-    >>> import io
-    >>> from jelly_plugins import Iri, Triple, read_frames, write
-    >>> file, merged = io.BytesIO(), io.BytesIO()
-    >>> write([Triple(Iri("urn:s"), Iri("urn:p"), Iri("urn:o"))], file)
-    1
-    >>> transcode([file.getvalue(), file.getvalue()], merged)
-    2
-    >>> [len(frame.statements) for frame in read_frames(merged.getvalue())]
-    [1, 1]
     """
     lossy, limits, delimited = settings.lossy, settings.limits, settings.delimited
     several = len(sources) > 1
     fresh = settings.blank_nodes == "fresh" and (several or settings.concatenated)
     with _streams(sources, fresh, settings.reading) as (found, streams):
-        merged = (options or settings.changes.applied)(merged_options(found))
+        merged = settings.changes.applied(merged_options(found))
         # All frames of a flat stream can be one.
         whole = not delimited and (several or not merged.grouped)
         if (settings.regrouped or whole) and merged.grouped:
@@ -181,7 +164,6 @@ def adapt(frame: AnyFrame, physical_type: PhysicalType, *, lossy: bool) -> None:
     """Change a frame: its statements get as many terms as a physical type has.
 
     :param lossy: whether to discard empty graphs that the type does not have.
-    :raises TermError: a statement or an empty graph cannot be expressed.
     """
     statements = frame.statements
     if physical_type is not PhysicalType.TRIPLES:
@@ -201,10 +183,7 @@ def adapt(frame: AnyFrame, physical_type: PhysicalType, *, lossy: bool) -> None:
 
 
 def check_metadata(frame: AnyFrame, *, lossy: bool) -> None:
-    """Check a frame that becomes a part of other frames.
-
-    :raises OptionsError: it has metadata, which would be lost.
-    """
+    """Check a frame that becomes a part of other frames."""
     if frame.metadata and not lossy:
         raise OptionsError(
             "metadata belongs to a frame and is lost when frames are regrouped", frame=frame.index

@@ -12,12 +12,11 @@ import grpc
 
 from ..backends import BlankNodes, get_backend, owner_of
 from ..codec import DEFAULT_LIMITS, Decoder, Frame, Limits, StreamOptions, delimit
-from ..codec.rdf.decoder import first_options
 from ..errors import JellyError, OptionsError, ServiceError
 from ..io.chunks import ChunkFile
 from ..io.sinks import Destination, check_jelly_name, open_output
 from ..io.sources import Closing, FormatName
-from ..io.streams import GENERIC
+from ..io.streams import GENERIC, first_options
 from . import protocol
 from .frames import outgoing
 from .protocol import DEFAULT_MESSAGE_BYTES, fitted, iterate, open_stream

@@ -15,14 +15,13 @@ from ..codec import DEFAULT_LIMITS, Limits, LogicalType, StreamOptions, describe
 from ..codec.common.options import write_options
 from ..codec.common.row_reader import ROW_TAG
 from ..codec.common.wire import FrameSplitter, bytes_field, read_field
-from ..codec.rdf.decoder import first_options
 from ..codec.rdf.rules import Row
 from ..errors import JellyError
 from ..formats.convert import convert
 from ..formats.settings import LoadSettings, OptionChanges
 from ..io.sinks import Writable
 from ..io.sources import Format, FormatName
-from ..io.streams import FrameBytes, encode
+from ..io.streams import FrameBytes, encode, first_options
 
 #: Size of the frames that are made to be sent. Each message costs as much as many rows.
 FRAME_SIZE: Final[dict[str, Any]] = {"frame_rows": 4096, "frame_bytes": 256 << 10}

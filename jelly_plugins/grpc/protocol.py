@@ -27,9 +27,8 @@ from ..codec.common.wire import (
     read_string,
     string_field,
 )
-from ..codec.rdf.decoder import first_options
 from ..errors import LimitError, OptionsError, ServiceError
-from ..io.streams import GENERIC
+from ..io.streams import GENERIC, first_options
 
 SERVICE: Final = "eu.ostrzyciel.jelly.core.proto.v1.RdfStreamService"
 SUBSCRIBE: Final = f"/{SERVICE}/SubscribeRdf"

@@ -1,8 +1,7 @@
 """Chunks of N-Quads text: the form in which statements go from any format to any other.
 
-A conversion is ``reader -> chunks -> writer``; ``formats.table`` has a reader and a writer for each
-format. A reader is a :class:`ChunkReader`. A writer is a function of a reader, an open output and
-the settings of the conversion.
+``formats.convert`` has a reader and a writer for each format. A reader is a :class:`ChunkReader`. A
+writer is a function of a reader, an open output and the settings of the conversion.
 """
 
 from __future__ import annotations
@@ -62,10 +61,7 @@ class ChunkReader(Closing):
 
     @abstractmethod
     def __iter__(self) -> Iterator[Chunk]:
-        """The chunks.
-
-        :raises JellyError: the source is malformed; with its name and the place.
-        """
+        """The chunks."""
 
     def lines(self) -> Iterator[bytes]:
         """The text alone, for a consumer that checks each line: it may get lines as the source has
@@ -87,7 +83,6 @@ class ChunkReader(Closing):
 class Joined(ChunkReader):
     """Several sources as one.
 
-    :param readers: opens one after the other, in order.
     :param fresh: whether equal labels of blank nodes in two sources are two nodes.
     """
 
@@ -126,10 +121,7 @@ class Joined(ChunkReader):
 
 
 class ChunkFile(io.RawIOBase):
-    """An iterator of bytes as a file; closing it closes the iterator.
-
-    :param name: how errors name it.
-    """
+    """An iterator of bytes as a file; closing it closes the iterator."""
 
     def __init__(self, chunks: Iterator[bytes], name: str | None = None) -> None:
         super().__init__()
@@ -226,14 +218,7 @@ _STRING_OR_RELATIVE: Final = re.compile(
 
 
 def reject_relative(text: bytes) -> None:
-    """Check a chunk for a format whose readers reject relative IRIs.
-
-    :raises TermError: an IRI is relative.
-
-    >>> reject_relative(b'<urn:s> <urn:p> "<a>" .\\n<b> <urn:p> "<a>" .\\n')
-    Traceback (most recent call last):
-    jelly_plugins.errors.TermError: the IRI <b> is relative
-    """
+    """Check a chunk for a format whose readers reject relative IRIs."""
     if _RELATIVE.search(text) is not None:
         for found in _STRING_OR_RELATIVE.finditer(text):
             if found[1] is not None:
@@ -258,10 +243,6 @@ def relabelled(text: bytes, change: Callable[[bytes], bytes]) -> bytes:
 
 
 def scoped(text: bytes, scope: int) -> bytes:
-    """The text of a chunk with the number of its source in the labels of blank nodes.
-
-    >>> scoped(b'_:b <urn:p> "_:b" .', 2)
-    b'_:s2.b <urn:p> "_:b" .'
-    """
+    """The text of a chunk with the number of its source in the labels of blank nodes."""
     opening = b"s%d." % scope
     return relabelled(text, lambda label: opening + label)

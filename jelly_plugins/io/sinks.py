@@ -42,25 +42,12 @@ Destination: TypeAlias = str | os.PathLike[str] | Writable
 
 
 def compression_of(name: str) -> str | None:
-    """The compression that a file's name indicates.
-
-    >>> compression_of("x.jelly.gz"), compression_of("x.jelly")
-    ('gzip', None)
-    """
+    """The compression that a file's name indicates."""
     return SUFFIXES.get(os.path.splitext(name)[1].lower())
 
 
 def check_jelly_name(dst: Destination) -> None:
-    """Check a destination that gets Jelly: readers choose the format by a path's ending.
-
-    :raises SourceError: the path has the ending of another format. An unknown ending is accepted,
-        and so is an open file of any name.
-
-    >>> check_jelly_name("x.nt.gz")
-    Traceback (most recent call last):
-    jelly_plugins.errors.SourceError: x.nt.gz: Jelly is written, and the name is of the format nt: \
-name the file .jelly, or write nt with jelly_plugins.convert, Store.dump or Graph.serialize
-    """
+    """Check a destination that gets Jelly: readers choose the format by a path's ending."""
     if not isinstance(dst, str | os.PathLike):
         return
     named = format_of(dst)
@@ -98,8 +85,6 @@ def open_output(dst: Destination) -> Iterator[Writable]:
 
     A path that is not a regular file (a device, a named pipe) is written to directly.
     A file that the caller opened stays open.
-
-    :raises SourceError: the path cannot be written, or the file is closed or not binary.
     """
     if isinstance(dst, str | os.PathLike):
         name = os.fspath(dst)
@@ -121,25 +106,24 @@ def open_output(dst: Destination) -> Iterator[Writable]:
         raise SourceError("the file is not open in binary mode", source=name)
     with _named(name):
         if isinstance(dst, io.RawIOBase):
-            # A raw file may write less than it is given.
-            with io.BufferedWriter(_Borrowed(dst)) as buffered:
-                yield buffered
+            yield _Raw(dst)
         else:
             yield dst
 
 
-class _Borrowed(io.RawIOBase):
-    """A raw file that stays open when the buffer over it is closed. A buffer that cannot be written
-    has to be closed: otherwise Python tries once more when it frees it, and reports the error."""
+class _Raw:
+    """Writes all to a raw file, which may take less than it is given."""
 
     def __init__(self, file: io.RawIOBase) -> None:
         self._file = file
 
-    def writable(self) -> bool:
-        return True
-
-    def write(self, data: Any, /) -> int | None:
-        return self._file.write(data)
+    def write(self, data: bytes, /) -> None:
+        rest = memoryview(data)
+        while rest:
+            written = self._file.write(rest)
+            if written is None:
+                raise BlockingIOError(errno.EAGAIN, "the file is in non-blocking mode")
+            rest = rest[written:]
 
 
 @contextmanager

@@ -71,10 +71,7 @@ class _Decompressor(Protocol):
 
 
 def zstandard_module() -> Any:
-    """The zstandard library.
-
-    :raises MissingExtraError: it is not installed.
-    """
+    """The zstandard library."""
     return library("zstandard", "Zstandard", "zstd")
 
 
@@ -105,11 +102,7 @@ class Closing(ABC):
 
 
 def compression_in(head: bytes) -> str | None:
-    """The compression of what begins with these bytes: ``"gzip"``, ``"bz2"``, ``"zstd"`` or None.
-
-    >>> compression_in(b"\\x1f\\x8b\\x08\\x00"), compression_in(b"TX .")
-    ('gzip', None)
-    """
+    """The compression of what begins with these bytes; None if it is not compressed."""
     for magic, compression in _MAGIC.items():
         if head.startswith(magic):
             return compression
@@ -121,9 +114,6 @@ def compression_in(head: bytes) -> str | None:
 def name_of(named: object) -> str:
     """The name of a source or destination in error messages: its path, the name of an open file, or
     a description of anything else.
-
-    >>> name_of("x.jelly"), name_of(b""), name_of(io.BytesIO())
-    ('x.jelly', '<bytes>', '<BytesIO>')
     """
     if isinstance(named, bytes | bytearray | memoryview):
         return "<bytes>"
@@ -155,7 +145,7 @@ class Input(Closing):
             raise TypeError(f"a path, bytes or an open binary file is needed, not {src!r}")
         # read1 returns the available bytes, where read would wait for all requested ones.
         self._read = getattr(file, "read1", file.read)
-        self._responses = _responses(file)
+        self._response = file if _is_response(file) else None
         self._head = b""
         try:
             # A source may return its bytes one by one.
@@ -179,12 +169,7 @@ class Input(Closing):
             self._opened.close()
 
     def chunks(self) -> Iterator[bytes]:
-        """The source's bytes, once.
-
-        :raises SourceError: the source cannot be read, or its compression is corrupt.
-        :raises TruncatedError: the compressed data or an HTTP response ends too early, or the
-            response is a part of the file.
-        """
+        """The source's bytes, once."""
         try:
             if self.compression is None:
                 yield from self._raw()
@@ -195,7 +180,8 @@ class Input(Closing):
             raise
 
     def _raw(self) -> Iterator[bytes]:
-        for response in self._responses:
+        response = self._response
+        if response is not None:
             _check_whole(response)
         head, self._head = self._head, b""
         if head:
@@ -204,10 +190,7 @@ class Input(Closing):
             yield chunk
         # Reading a response to its end does not raise for missing bytes: http.client checks only
         # where all is read at once, old versions of urllib3 nowhere.
-        missing = 0
-        for response in self._responses:
-            missing += getattr(response, "length_remaining", None) or 0
-            missing += getattr(response, "length", None) or 0
+        missing = getattr(response, "length_remaining", None) or getattr(response, "length", None)
         if missing:
             raise TruncatedError(
                 f"the HTTP response lacks {missing:,} bytes of its Content-Length; fetch it again"
@@ -216,8 +199,6 @@ class Input(Closing):
     def _read_chunk(self) -> bytes:
         try:
             chunk = self._read(CHUNK)
-        except UnicodeDecodeError:
-            chunk = None
         except EOFError as error:
             # What gzip and bz2 files raise.
             raise TruncatedError(f"ends too early: {error}", source=self.name) from error
@@ -239,11 +220,7 @@ class Input(Closing):
 
 
 def without_mark(chunks: Iterable[bytes]) -> Iterator[bytes]:
-    """Chunks of a text in UTF-8 without its byte order mark, if any.
-
-    >>> b"".join(without_mark([b"\\xef\\xbb", b"\\xbf<urn:a>"]))
-    b'<urn:a>'
-    """
+    """Chunks of a text in UTF-8 without its byte order mark, if any."""
     iterator = iter(chunks)
     opening = b""
     for chunk in iterator:
@@ -282,27 +259,16 @@ def rewinder(src: Any) -> Callable[[], object] | None:
     return None if start is None else lambda: src.seek(start)
 
 
-def _responses(file: Any) -> list[Any]:
-    """The HTTP responses of ``http.client`` or urllib3 in a file.
-
-    :param file: a response, or a file object that wraps one.
-    """
+def _is_response(file: Any) -> bool:
+    """Whether a file is an HTTP response of ``http.client`` or urllib3."""
     http_client = sys.modules.get("http.client")
-    found = []
-    # A BufferedReader has the file that it wraps as "raw", a GzipFile as "fileobj".
-    for each in (file, getattr(file, "raw", None), getattr(file, "fileobj", None)):
-        is_response = http_client is not None and isinstance(each, http_client.HTTPResponse)
-        if is_response or hasattr(each, "length_remaining"):
-            found.append(each)
-    return found
+    is_response = http_client is not None and isinstance(file, http_client.HTTPResponse)
+    return is_response or hasattr(file, "length_remaining")
 
 
 def _check_whole(response: Any) -> None:
     """Reject an HTTP response that is not a file, or only a part of one. A response does not have
     the request, so that a part which was requested is rejected as well.
-
-    :raises SourceError: it is not a file.
-    :raises TruncatedError: it is a part of one.
     """
     if response.status == _PARTIAL_CONTENT:
         raise TruncatedError(
@@ -314,20 +280,11 @@ def _check_whole(response: Any) -> None:
 
 
 def _answered(status: int, reason: str | None) -> str:
-    """The message for an HTTP status; HTTP/2 has no reason phrases, and HTTP/1.1 may omit them."""
-    from http import HTTPStatus
-
-    if not reason and status in set(HTTPStatus):
-        reason = HTTPStatus(status).phrase
     return f"the server answered {status} {reason or ''}".strip()
 
 
 def without_password(text: str) -> str:
-    """A text in which the passwords of URLs are hidden.
-
-    >>> without_password("https://user:secret@example.org/data.jelly")
-    'https://user:***@example.org/data.jelly'
-    """
+    """A text in which the passwords of URLs are hidden."""
     return _PASSWORD.sub(r"\1:***@", text)
 
 
@@ -378,19 +335,8 @@ def _open_http(url: str) -> Any:
             # Another server, which this one may redirect to, does not get it.
             token = base64.b64encode(unquote(user).encode()).decode()
             request.add_unredirected_header("Authorization", f"Basic {token}")
-        # Without handlers of ftp:// and others that a redirect may lead to.
-        opener = urllib.OpenerDirector()
-        for handler in (
-            urllib.ProxyHandler,
-            urllib.HTTPHandler,
-            urllib.HTTPSHandler,
-            urllib.HTTPRedirectHandler,
-            urllib.HTTPErrorProcessor,
-            urllib.HTTPDefaultErrorHandler,
-            urllib.UnknownHandler,
-        ):
-            opener.add_handler(handler())
-        return opener.open(request, timeout=_TIMEOUT)
+        # It follows redirects to HTTP and FTP only.
+        return urllib.urlopen(request, timeout=_TIMEOUT)
     except HTTPError as error:
         error.close()
         message = _answered(error.code, error.reason)
@@ -453,11 +399,7 @@ UNSUPPORTED_SUFFIXES: Final = (".xz", ".lz4")
 
 
 def ending_of(named: object) -> str:
-    """The ending of a path or of an open file's name, without that of a compression.
-
-    >>> ending_of("data/x.TTL.GZ"), ending_of("x"), ending_of(b"data")
-    ('.ttl', '', '')
-    """
+    """The ending of a path or of an open file's name, without that of a compression."""
     name = os.fspath(named) if isinstance(named, str | os.PathLike) else getattr(named, "name", "")
     if not isinstance(name, str):
         return ""
@@ -560,10 +502,6 @@ def format_named(name: FormatName) -> Format:
 
     :param name: a :class:`Format`, its short name or title, a file ending, a media type with or
         without parameters, a name that rdflib has for it, or pyoxigraph's ``RdfFormat``.
-    :raises ValueError: there is no format of that name.
-
-    >>> format_named("Turtle"), format_named(".nq"), format_named("application/n-triples")
-    (<Format.TURTLE: 'ttl'>, <Format.N_QUADS: 'nq'>, <Format.N_TRIPLES: 'nt'>)
     """
     # pyoxigraph's constants have their media type.
     given = name if isinstance(name, str) else getattr(name, "media_type", None)
@@ -585,13 +523,7 @@ def format_named(name: FormatName) -> Format:
 
 
 def did_you_mean(given: str, names: Collection[str]) -> str:
-    """A suggestion for a misspelt name, for the end of a message.
-
-    >>> did_you_mean("turtel", ["turtle", "trig"])
-    '; did you mean turtle?'
-    >>> did_you_mean("x", ["turtle"])
-    ''
-    """
+    """A suggestion for a misspelt name, for the end of a message."""
     from difflib import get_close_matches
 
     close = get_close_matches(given, list(names), 1)
@@ -607,11 +539,6 @@ ENDINGS: Final = tuple(_ENDINGS)
 def format_of(named: object) -> Format | None:
     """The format that a path or the name of an open file ends in, compressed or not; None if
     unknown.
-
-    :raises SourceError: it is the ending of Notation3, which many files of Turtle have.
-
-    >>> format_of("data/x.ttl.gz"), format_of("x.txt"), format_of(b"data")
-    (<Format.TURTLE: 'ttl'>, None, None)
     """
     ending = ending_of(named)
     if ending == ".n3":

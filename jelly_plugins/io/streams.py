@@ -47,8 +47,10 @@ from ..codec import (
     delimit,
     describe,
 )
-from ..codec.common.detection import StreamKind, jena_kind_of, kind_of
+from ..codec.common.detection import StreamKind, kind_of
 from ..codec.common.limits import over
+from ..codec.common.options import read_options
+from ..codec.common.row_reader import ROW_TAG
 from ..codec.common.wire import (
     BYTES,
     DETECTION_BYTES,
@@ -61,10 +63,9 @@ from ..codec.rdf.decoder import (
     GraphT,
     IriT,
     StatementT,
-    first_options,
-    opens_with_options,
 )
 from ..codec.rdf.restarts import MARK
+from ..codec.rdf.rules import Row
 from ..errors import (
     JellyError,
     OptionsError,
@@ -91,15 +92,7 @@ STATEMENTS: Final = 10_000
 
 
 class Steps:
-    """Calls a callback as a number grows; without one, only the comparison is left.
-
-    >>> steps = Steps(lambda number: print(number))
-    >>> for total in (6000, 12_000, 18_000):
-    ...     steps.reach(total)
-    12000
-    >>> steps.end(18_000)
-    6000
-    """
+    """Calls a callback as a number grows; without one, only the comparison is left."""
 
     def __init__(self, progress: Progress | None) -> None:
         self._progress = progress
@@ -129,51 +122,49 @@ _OPENING: Final = 1024
 _TEXT: Final = re.compile(rb'(?:\xef\xbb\xbf)?(?:\s*[@<_{\[#"]|[\t\x20-\x7e]{4})')
 #: Empty frames that are kept while looking for the options.
 _FRAMES_BEFORE_OPTIONS: Final = 10_000
+_OTHER_KINDS: Final = (StreamKind.JELLY_PATCH, StreamKind.JELLY_SPARQL)
 #: Bytes that text does not contain, and the first row of any Jelly stream does.
 _CONTROL: Final = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f]")
 
 
-#: The tag of field 1: the rows of a frame of Jelly, a declaration in a row of RDF Protobuf.
-_FIRST_FIELD: Final = 1 << 3 | BYTES
-
 _ItemT = TypeVar("_ItemT")
-
-
-def _is_text(opening: bytes) -> bool:
-    """Whether a source that is not Jelly begins like text."""
-    return _TEXT.match(opening) is not None and not _CONTROL.search(opening)
 
 
 def _other_kind(opening: bytes) -> str | None:
     """The kind of data that a source other than Jelly-RDF begins with; None if unknown."""
-    if _is_text(opening):
+    if _TEXT.match(opening) is not None and not _CONTROL.search(opening):
         return "text, not Jelly"
     kind = kind_of(opening)
-    if kind in (StreamKind.JELLY_PATCH, StreamKind.JELLY_SPARQL):
-        return f"{kind}, not Jelly-RDF"
-    kind = jena_kind_of(opening)
-    if kind is StreamKind.RDF_THRIFT:
-        return f"{kind}, not Jelly: jelly convert --from rt converts it"
-    if kind is StreamKind.RDF_PROTOBUF and not _may_be_jelly(opening):
-        return f"{kind}, not Jelly: jelly convert --from rpb converts it"
+    return f"{kind}, not Jelly-RDF" if kind in _OTHER_KINDS else None
+
+
+def _options_in(data: bytes) -> tuple[int, int] | None:
+    """Find the start and end of the options in a frame's first row; None if that row has none."""
+    pos = 0
+    while pos < len(data):
+        tag, start, pos, _ = read_field(data, pos, len(data))
+        if tag == ROW_TAG:
+            tag, start, stop, _ = read_field(data, start, pos)
+            return (start, stop) if tag == Row.OPTIONS << 3 | BYTES else None
     return None
 
 
-def _may_be_jelly(opening: bytes) -> bool:
-    """Whether what opens like RDF Protobuf may be Jelly: options have numbers where the declaration
-    of a prefix has text."""
-    if not is_delimited(opening):
-        return True
-    end = len(opening)
+def opens_with_options(data: bytes) -> bool:
+    """Whether a frame's first row is an options row, but not one repeated at a restart point."""
     try:
-        _, pos = read_varint(opening, 0, end)
-        if opening[pos] != _FIRST_FIELD:
-            return False
-        _, start, stop, _ = read_field(opening, pos, end)
-        _, start, stop, _ = read_field(opening, start, stop)
+        return not data.startswith(MARK) and _options_in(data) is not None
     except WireError:
-        return True
-    return start == stop or min(opening[start:stop]) < 0x20
+        # Decoding the frame will report the error, with the row.
+        return False
+
+
+def first_options(data: bytes, limits: Limits) -> StreamOptions | None:
+    """The options in a frame's first row; None if the row has no options or is malformed."""
+    try:
+        found = _options_in(data)
+        return None if found is None else read_options(StreamOptions, data, *found, limits)
+    except JellyError:
+        return None
 
 
 class _Decoding(Protocol):
@@ -252,16 +243,9 @@ class FrameBytes(Closing):
         """Raise an error of ``decoder`` with its place, or a better one where the source is no
         Jelly-RDF at all."""
         if decoder.options is None:
-            opening = self._opening
-            if kind := _other_kind(opening):
+            kind = _other_kind(self._opening)
+            if kind is not None:
                 raise SourceError(f"this is {kind}", source=self.name) from None
-            if opening and not opening.strip(b"\0"):
-                # Zeros are read as empty frames.
-                raise OptionsError(
-                    "this is not Jelly, or an empty stream without its options: there are only "
-                    "zeros",
-                    source=self.name,
-                ) from None
         error.locate(source=self.name)
         if isinstance(error, SourceError | TruncatedError):
             error.locate(frame=decoder.next_frame)
@@ -701,10 +685,7 @@ def encode_frames(
 
 
 def write_delimited(frames: Iterable[bytes], dst: Destination) -> Any:
-    """Write frames with their delimiters; see :func:`write_jelly`.
-
-    :raises SourceError: the path cannot be written, or has the ending of another format.
-    """
+    """Write frames with their delimiters; see :func:`write_jelly`."""
     check_jelly_name(dst)
     return write_jelly(frames, dst)
 
@@ -716,7 +697,6 @@ def write_jelly(frames: Iterable[bytes], dst: Destination, *, delimited: bool = 
     :param delimited: whether frames have their delimiters; otherwise there is one frame.
     :return: the value of a generator of frames, such as the number of statements of
         :func:`encode`; otherwise None.
-    :raises OptionsError: there are more.
     """
     iterator = iter(frames)
     with open_output(dst) as out:
@@ -805,8 +785,6 @@ def find_restarts(file: BinaryIO) -> Iterator[RestartPoint]:
     No row is read, only each frame's delimiter and the bytes after it.
 
     :param file: seekable, and not compressed; the stream starts at its current position.
-    :raises JellyError: a delimiter is malformed, or above the default limit; with the frame.
-    :raises TruncatedError: the file ends inside a frame.
 
     A stream of one bare frame has one point. An empty file has none.
     """

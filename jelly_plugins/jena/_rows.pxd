@@ -137,9 +137,8 @@ cdef class RowWriter:
     # IRI by name; in Thrift, names by IRI and the lengths that IRIs have, the longest first.
     cdef dict prefixes, names
     cdef list lengths
-    # Members of literals, by the text that follows their string; fields of terms, by position.
-    cdef dict suffixes
-    cdef tuple known
+    # Members of literals, by the text that follows their string; and terms.
+    cdef dict suffixes, known
     # A term, the members of a statement, and rows.
     cdef Buffer alone, body, out
     # Reads lines that are not in canonical form; and the number of lines before.

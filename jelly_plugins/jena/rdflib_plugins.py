@@ -39,7 +39,6 @@ def dump(
         RDF Thrift IRIs are abbreviated with them.
     :param limits: limits on the output.
     :return: the number of statements written. Empty graphs have no place in rows.
-    :raises JellyError: a term cannot be written.
     """
     format = format or format_for(dst)  # noqa: A001
     prefixes = namespaces_of(graph, namespaces)
@@ -60,13 +59,7 @@ def dump(
 
 
 class ThriftParser(BytesParser):
-    """Reads RDF Thrift into a Graph or Dataset.
-
-    >>> terms = ["1c1c1805" + term.encode().hex() + "0000" for term in ("urn:s", "urn:p", "urn:o")]
-    >>> rows = bytes.fromhex("2c" + "".join(terms) + "0000")
-    >>> len(Graph().parse(data=rows, format="rdf-thrift"))
-    1
-    """
+    """Reads RDF Thrift into a Graph or Dataset."""
 
     _format = JenaFormat.THRIFT
 
@@ -82,14 +75,7 @@ class _JenaSerializer(BytesSerializer):
 
 
 class ThriftSerializer(_JenaSerializer):
-    """Writes RDF Thrift.
-
-    >>> from rdflib import RDF, URIRef
-    >>> graph = Graph().add((URIRef("urn:s"), RDF.type, URIRef("urn:t")))
-    >>> rows = graph.serialize(format="rdf-thrift", encoding="utf-8")
-    >>> Graph().parse(data=rows, format="rdf-thrift").isomorphic(graph)
-    True
-    """
+    """Writes RDF Thrift."""
 
     _dump = staticmethod(partial(dump, format=JenaFormat.THRIFT))
 

@@ -24,7 +24,7 @@ from __future__ import annotations
 import math
 import re
 import struct
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from decimal import Decimal
 from typing import Any, Final, NamedTuple
 
@@ -37,7 +37,7 @@ from ..codec import DEFAULT_LIMITS, BlankNode, Describe, Iri, Kind, Limits, Lite
 from ..codec import describe as describe_generic
 from ..codec.common.limits import over
 from ..codec.common.positions import POSITIONS, undeclared
-from ..codec.common.terms import XSD_STRING, terms_of, text_of
+from ..codec.common.terms import XSD_STRING, text_of
 from ..codec.common.wire import varint
 from ..codec.text.lines import ESCAPE, LABEL, LANGTAG, NOT_IN_IRI, STRING, Pattern, unescaped
 from ..codec.text.ntriples import TAGGED_DATATYPES, LineParser, read_label, term_text
@@ -388,10 +388,7 @@ class Wire:
             self.end = self.pos + size
 
     def field(self, message: Message) -> int:
-        """Begin the next member of the open struct: its place. At the end 0; this ends the struct.
-
-        :raises WireError: the member is unknown, misplaced or of the wrong type, or one is missing.
-        """
+        """Begin the next member of the open struct: its place; 0 at its end."""
         bits = 1
         required = message.protobuf_required
         code = 0
@@ -557,7 +554,6 @@ class RowReader:
     (Apache Jena writes derived types of integers and numbers with other forms so too, and integers
     of more than 64 bits wrong; what they were is lost.)
 
-    :param format: how rows are encoded.
     :param limits: the limits on untrusted input; those of a frame apply to a batch of rows.
 
     :ivar row: number of the row that is next.
@@ -582,10 +578,7 @@ class RowReader:
     def read_rows(self, data: bytes, at: int, batch: list[Any]) -> tuple[bytes, int]:
         """Read rows up to the end of the batch, or the last whole row.
 
-        :param at: where the first row starts.
-        :param batch: takes what :meth:`take` adds.
         :return: the text that was written, and the position after the rows.
-        :raises JellyError: with the row, on any error.
         """
         held = bytes(data)
         if not 0 <= at <= len(held):
@@ -633,11 +626,7 @@ class RowReader:
         return at
 
     def end(self, rest: bytes = b"") -> None:
-        """Mark the end of the input.
-
-        :param rest: the bytes after the last whole row.
-        :raises TruncatedError: there are any.
-        """
+        """Mark the end of the input."""
         if rest:
             raise TruncatedError("the input ends inside a row", row=self.row)
 
@@ -646,10 +635,7 @@ class RowReader:
         raise NotImplementedError
 
     def declare(self, name: str, iri: str) -> None:
-        """Bind a prefix.
-
-        :raises LimitError: there are too many prefixes, or they are too long together.
-        """
+        """Bind a prefix."""
         key, value = name.encode(), iri.encode()
         before = self.prefixes.get(key)
         count = len(self.prefixes) + (before is None)
@@ -673,7 +659,6 @@ class RowReader:
 
         :param position: its position in its statement, which limits its kind.
         :return: its text; none for the default graph, and an undefined term where it may be one.
-        :raises JellyError: it is invalid, or not allowed in this position.
         """
         start = self.out.size
         self._term(position)
@@ -908,11 +893,6 @@ class StatementReader(RowReader):
     :ivar base: the base IRI that was declared last; all IRIs are absolute without it.
     :ivar declared: the prefixes that the last call has read, as name and IRI.
     :ivar statements: number of statements so far.
-
-    >>> terms = ["1c1c1805" + term.encode().hex() + "0000" for term in ("urn:s", "urn:p", "urn:o")]
-    >>> rows = bytes.fromhex("2c" + "".join(terms) + "0000")
-    >>> StatementReader(JenaFormat.THRIFT).read_text(rows, 0)
-    (b'<urn:s> <urn:p> <urn:o> .\\n', 36)
     """
 
     def __init__(self, format: JenaFormat, *, limits: Limits = DEFAULT_LIMITS) -> None:  # noqa: A002
@@ -964,8 +944,6 @@ _KEPT: Final = 1 << 16
 _KEPT_SUFFIXES: Final = 1 << 12
 _KEPT_BYTES: Final = 1 << 10
 
-#: The position of a term that is not in a statement.
-_ALONE: Final = 4
 #: The first string of each kind of term, for errors.
 _WHAT: Final = {1: "an IRI", 2: "a blank node label", 3: "a lexical form"}
 
@@ -975,17 +953,10 @@ class RowWriter:
     There are prefix names in Thrift only, where prefixes are declared; no value forms; statements
     in the default graph are triples.
 
-    :param format: how rows are encoded.
-    :param describe: takes terms apart, see ``codec.Describe``.
-    :param limits: limits on the output.
     :param solutions: whether literals may lack the language tag that their datatype implies.
 
     :ivar row: number of the row that is next.
     :ivar statements: number of statements that were written.
-
-    >>> writer = RowWriter(JenaFormat.THRIFT)
-    >>> writer.add_lines(b"<urn:s> <urn:p> <urn:o> .\\n").hex(" ", 4)
-    '2c1c1c18 0575726e 3a730000 1c1c1805 75726e3a 7000001c 1c180575 726e3a6f 00000000'
     """
 
     def __init__(
@@ -1008,7 +979,7 @@ class RowWriter:
         self.names: dict[bytes, bytes] = {}
         self.lengths: list[int] = []
         self.suffixes: dict[bytes, bytes] = {}
-        self.known: tuple[dict[Any, bytes], ...] = ({}, {}, {}, {}, {})
+        self.known: dict[Any, bytes] = {}
         self.alone, self.body, self.out = Buffer(), Buffer(), Buffer()
         self.parser = LineParser(
             relative_iris=True, limits=limits, quads=True, base_directions=True
@@ -1021,9 +992,6 @@ class RowWriter:
 
         :param members: the place and the value of each member, in order: bytes for a string and a
             struct, a list of these for a list.
-
-        >>> RowWriter(JenaFormat.PROTOBUF).struct(PREFIX, [(1, b"ex"), (2, b"urn:")]).hex()
-        '0a026578120475726e3a'
         """
         out = bytearray()
         last = 0
@@ -1052,10 +1020,7 @@ class RowWriter:
         return bytes(out)
 
     def row_of(self, message: Message, *members: tuple[int, Any]) -> bytes:
-        """A row, of its members.
-
-        :raises LimitError: it is too long.
-        """
+        """A row, of its members."""
         row = self.struct(message, members)
         if not self.thrift:
             row = varint(len(row)) + row
@@ -1064,10 +1029,7 @@ class RowWriter:
         return row
 
     def add_prefix(self, name: str, iri: str) -> bytes:
-        """Declare a prefix: its row.
-
-        :raises JellyError: it cannot be declared.
-        """
+        """Declare a prefix: its row."""
         key, value = self.string(name, "a prefix"), self.string(iri, "an IRI")
         before = self.prefixes.get(key)
         self.prefixes[key] = value
@@ -1081,15 +1043,11 @@ class RowWriter:
                 self.names.setdefault(known, each)
             self.lengths = sorted(set(map(len, self.names)), reverse=True)
             self.suffixes = {}
-            self.known = ({}, {}, {}, {}, {})
+            self.known = {}
         return self.row_of(STREAM_ROW, (1, self.struct(PREFIX, [(1, key), (2, value)])))
 
     def string(self, text: Any, what: str) -> bytes:
-        """The UTF-8 of a string.
-
-        :raises LimitError: it is too long.
-        :raises TermError: it is not a string, or has a surrogate.
-        """
+        """The UTF-8 of a string."""
         text = text_of(text)
         if not isinstance(text, str):
             raise TermError(f"{what} is not a string: {text!r}")
@@ -1106,28 +1064,6 @@ class RowWriter:
 
     # Terms
 
-    def add(self, statements: Iterable[Iterable[Any]]) -> bytes:
-        """Write triples or quads.
-
-        :return: their rows.
-        :raises JellyError: with the row, if one cannot be written.
-        """
-        rows: list[bytes] = []
-        before = self.row, self.statements
-        try:
-            for statement in statements:
-                terms = terms_of(statement)
-                if not 3 <= len(terms) <= 4:
-                    raise StatementError(f"a statement of {len(terms)} terms")
-                rows.append(
-                    self._statement([self._known(each, at) for at, each in enumerate(terms)])
-                )
-        except JellyError as error:
-            error.locate(row=self.row)
-            self.row, self.statements = before
-            raise
-        return b"".join(rows)
-
     def _statement(self, fields: list[bytes]) -> bytes:
         """The row of a statement, of the fields of its terms, empty for the default graph."""
         # A struct in Thrift has a stop byte.
@@ -1137,36 +1073,29 @@ class RowWriter:
         return row
 
     def term(self, term: Any) -> bytes:
-        """The bytes of a term of any kind; None for an undefined term.
-
-        :raises JellyError: it cannot be written.
-        """
+        """The bytes of a term of any kind; None for an undefined term."""
         if term is None:
             return self.struct(TERM, [(_UNDEFINED, self.struct(EMPTY, []))])
-        return self._known(term, _ALONE)
-
-    def _known(self, term: Any, position: int) -> bytes:
-        """The field of a term in a statement, or the bytes of one that is alone."""
         # Hashing tuples that are nested deeply enough ends the process.
         if isinstance(term, tuple):
-            return self._made(self.describe, term, position)
-        known = self.known[position]
+            return self._encoded(self.describe, term, OBJECT, 0)
         try:
-            found = known.get(term)
+            found = self.known.get(term)
         except TypeError:
             # All terms can be hashed: taking this apart reports the error.
-            return self._made(self.describe, term, position)
+            return self._encoded(self.describe, term, OBJECT, 0)
         if found is None:
-            found = self._made(self.describe, term, position)
+            found = self._encoded(self.describe, term, OBJECT, 0)
             if len(found) <= _KEPT_BYTES:
-                if len(known) >= _KEPT:
-                    known.clear()
-                known[term] = found
+                if len(self.known) >= _KEPT:
+                    self.known.clear()
+                self.known[term] = found
         return found
 
-    def _made(self, describe: Describe, term: Any, position: int) -> bytes:
-        data = self._encoded(describe, term, OBJECT if position == _ALONE else position, 0)
-        if not data or position == _ALONE:
+    def _field(self, term: Any, position: int) -> bytes:
+        """The field of a generic term in a statement; none for the default graph."""
+        data = self._encoded(describe_generic, term, position, 0)
+        if not data:
             return data
         # In Thrift the id of a field is one more than that of the field before.
         return (
@@ -1246,8 +1175,6 @@ class RowWriter:
         """Write whole lines of N-Quads that follow the lines before.
 
         :return: their rows.
-        :raises TextError: with the line.
-        :raises JellyError: with the row, if a statement cannot be written.
         """
         if self.busy:
             raise OrderError("another thread is using the writer")
@@ -1274,9 +1201,7 @@ class RowWriter:
                 stop = text.find(b"\n", pos) + 1 or end
                 self.parser.line_ends = self.line
                 for statement in self.parser.statements(buf[pos:stop]):
-                    fields = [
-                        self._made(describe_generic, term, at) for at, term in enumerate(statement)
-                    ]
+                    fields = [self._field(term, at) for at, term in enumerate(statement)]
                     self.out.add(self._statement(fields))
                 self.line = self.parser.line_ends
             else:

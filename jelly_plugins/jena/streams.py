@@ -15,7 +15,6 @@ from ..codec import (
     DEFAULT_GRAPH,
     DEFAULT_LIMITS,
     AnyFrame,
-    Describe,
     Frame,
     Iri,
     Kind,
@@ -26,10 +25,10 @@ from ..codec import (
 from ..codec import describe as describe_generic
 from ..codec import native as _native_codec
 from ..codec.common.positions import GRAPH, OBJECT
-from ..codec.common.terms import build
+from ..codec.common.terms import build, terms_of
 from ..codec.text.lines import unescaped
-from ..codec.text.ntriples import LineParser, read_label
-from ..errors import JellyError, SourceError
+from ..codec.text.ntriples import LineParser, read_label, statement_text
+from ..errors import JellyError, SourceError, StatementError, TermError, TextError
 from ..io.chunks import Chunk, ChunkReader, reject_relative
 from ..io.sinks import Destination, Writable, open_output
 from ..io.sources import CHUNK, Closing, Input, Source, name_of
@@ -159,15 +158,8 @@ class TermReader(RowReader):
 class RowsReader(ChunkReader):
     """Reads rows as chunks.
 
-    :param src: path, URL, open binary file or bytes; compression is detected from the content.
     :param format: how rows are encoded, as :class:`JenaFormat` or its name; by default detected
         from the source's name or the content.
-    :raises SourceError: the source cannot be opened, or is neither encoding.
-    :raises ValueError: there is no format of that name.
-
-    >>> with RowsReader(bytes.fromhex("1c180178180475726e3a0000")) as chunks:
-    ...     list(chunks), chunks.namespaces
-    ([], {'x': 'urn:'})
     """
 
     def __init__(
@@ -279,7 +271,6 @@ def write_rows(
     :param namespaces: whether to declare the prefixes of the source, each before the first chunk
         that follows it.
     :param count: called with the number of statements of each chunk.
-    :raises JellyError: a statement cannot be written.
     """
     writer = RowWriter(format, limits=limits)
     declared: dict[str, str] = {}
@@ -405,11 +396,10 @@ def write(
     *,
     format: JenaFormat | str | None = None,  # noqa: A002
     namespaces: Mapping[str, str] | None = None,
-    describe: Describe = describe_generic,
     progress: Progress | None = None,
     limits: Limits = DEFAULT_LIMITS,
 ) -> int:
-    """Write statements as RDF Thrift or RDF Protobuf.
+    """Write statements in generic terms as RDF Thrift or RDF Protobuf.
 
     :param statements: triples or quads, also mixed. Quads in the default graph become triples, as
         Apache Jena has them.
@@ -419,7 +409,6 @@ def write(
         from the destination's name.
     :param namespaces: declarations to write first, IRI by name. In RDF Thrift IRIs are abbreviated
         with them, as Apache Jena does.
-    :param describe: takes the statements' terms apart, see ``codec.Describe``.
     :param progress: called about every 10,000 statements and at the end, with the number of
         statements since the last call, as ``tqdm.update`` takes it.
     :param limits: limits on the output.
@@ -429,17 +418,39 @@ def write(
     :raises JellyError: with the row, if a statement cannot be written.
     """
     form = format_for(dst) if format is None else format_named(format)
-    writer = RowWriter(form, describe, limits=limits)
+    writer = RowWriter(form, limits=limits)
     steps = Steps(progress)
     with open_output(dst) as out:
         out.write(declared(writer, namespaces))
         iterator = iter(statements)
         while batch := list(islice(iterator, BATCH)):
-            out.write(writer.add(batch))
+            out.write(_rows_of(writer, batch))
             steps.reach(writer.statements)
     count: int = writer.statements
     steps.end(count)
     return count
+
+
+def _rows_of(writer: RowWriter, statements: Iterable[Any]) -> bytes:
+    """The rows of statements in generic terms, by way of their lines."""
+    lines: list[bytes] = []
+    first = writer.row
+    try:
+        for statement in statements:
+            terms: Any = terms_of(statement)
+            if not 3 <= len(terms) <= 4:
+                raise StatementError(f"a statement of {len(terms)} terms")
+            lines.append(f"{statement_text(terms, directions=True)}\n".encode())
+    except JellyError as error:
+        raise error.locate(row=first + len(lines)) from None
+    except (AttributeError, IndexError, TypeError, UnicodeError) as error:
+        raise TermError(f"not a statement: {error}", row=first + len(lines)) from error
+    try:
+        rows: bytes = writer.add_lines(b"".join(lines))
+    except TextError as error:
+        # The lines exist only here.
+        raise StatementError(error.message, row=writer.row) from None
+    return rows
 
 
 def declared(writer: RowWriter, prefixes: Mapping[str, str] | None) -> bytes:
@@ -448,10 +459,7 @@ def declared(writer: RowWriter, prefixes: Mapping[str, str] | None) -> bytes:
 
 
 def format_for(dst: Destination) -> JenaFormat:
-    """The encoding that a destination's name indicates.
-
-    :raises ValueError: it does not indicate one.
-    """
+    """The encoding that a destination's name indicates."""
     found = format_of(dst)
     if found is None:
         raise ValueError(

@@ -16,9 +16,9 @@ from typing import Any, Final, Unpack
 
 from ..codec import StreamOptions, usual_lines
 from ..errors import JellyError
+from ..formats.convert import FORMATS
 from ..formats.jelly import UndeclaredError
 from ..formats.settings import ConversionSettings, Job
-from ..formats.table import FORMATS
 from ..io.chunks import Chunk, ChunkReader
 from ..io.sinks import Destination, is_replaceable, open_output
 from ..io.sinks import Writable as Output

@@ -69,11 +69,7 @@ _INDEX: Final = private("literal:")
 
 
 def canonical(literal: Literal) -> Literal:
-    """The literal that the store makes of a literal.
-
-    >>> print(canonical(Literal("01", datatype=NamedNode(f"{XSD}integer"))))
-    "1"^^<http://www.w3.org/2001/XMLSchema#integer>
-    """
+    """The literal that the store makes of a literal."""
     return literal if _stays(literal) else _asked(literal)
 
 

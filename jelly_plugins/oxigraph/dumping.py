@@ -8,13 +8,12 @@ meanwhile: what reads the chunks runs at the same time.
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import closing, nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import chain, islice
-from typing import Any, Final, Literal, Unpack, get_args
+from itertools import islice
+from typing import Any, Final, Unpack
 
 from pyoxigraph import Quad, RdfFormat, Store, Triple, serialize
 
@@ -25,11 +24,11 @@ from ..codec import (
     delimit,
 )
 from ..codec.common.options import GROUPED, logical_name
-from ..errors import JellyError, OptionsError, StatementError, TermError
+from ..errors import JellyError, OptionsError, StatementError
+from ..formats.convert import FORMATS
 from ..formats.jelly import encoded
 from ..formats.jelly_text import text_output
 from ..formats.settings import ConversionSettings, Counter, Job
-from ..formats.table import FORMATS
 from ..io.chunks import Chunk, ChunkReader, in_thread
 from ..io.sinks import Destination, is_replaceable, open_output
 from ..io.sources import Format, FormatName, format_named, format_of, name_of, rewinder
@@ -45,9 +44,6 @@ from ..reserved import BOOKKEEPING_TEXT
 from .patches.store import BOOKKEEPING, check_recorded
 from .terms import DEFAULT_GRAPH, GraphName, check_graph, check_store, describe
 
-#: The order of statements: as the store has them, or each subject's together.
-Order = Literal["store", "subject"]
-
 _ASK: Final = """
 ASK {
   { ?s ?p ?o FILTER(isTRIPLE(?o)) } UNION { GRAPH ?g { ?s ?p ?o FILTER(isTRIPLE(?o)) } }
@@ -59,7 +55,6 @@ _ASK_DEFAULT: Final = "ASK { ?s ?p ?o FILTER(isTRIPLE(?o)) }"
 class DumpOptions(WriteOptions, total=False):
     """The fields of :class:`DumpSettings`, as keyword arguments."""
 
-    order: Order
     bookkeeping: bool
 
 
@@ -72,20 +67,11 @@ class DumpSettings(WriteSettings):
         where a destination cannot take that (a pipe), a query over all statements goes before
         (about 1 µs each in memory). Of the logical types with one element per frame, GRAPHS and
         DATASETS are possible: the whole dump is one frame then.
-    :ivar order: ``"store"`` streams in constant memory. A store on disk has statements in order
-        of their subjects; one in memory has them as they came, and if they came shuffled,
-        ``"subject"`` makes Jelly about a quarter smaller. It holds a graph's subjects in
-        memory, and sees changes that are made to the store meanwhile.
     :ivar bookkeeping: write the graph :data:`.BOOKKEEPING` too, which replays keep in the store.
         A store that is being recorded does not have its exact position: close the recorder first.
     """
 
-    order: Order = "store"
     bookkeeping: bool = False
-
-    def __post_init__(self) -> None:
-        if self.order not in get_args(Order):
-            raise ValueError(f"order must be 'store' or 'subject' (got {self.order!r})")
 
 
 def dump(
@@ -113,8 +99,8 @@ def dump(
     :raises OptionsError: ``options`` do not match the data.
     :raises JellyError: the format cannot express a term, at least not with these options.
     :raises SourceError: the path cannot be written.
-    :raises ValueError: there is no format of that name, or ``options`` or ``order`` are for Jelly,
-        and the format is another.
+    :raises ValueError: there is no format of that name, or ``options`` are given, and the format is
+        not Jelly.
     """
     chosen = DumpSettings(**settings)
     check_store(store)
@@ -131,8 +117,8 @@ def dump(
         with text as jelly:
             _dump_jelly(store, jelly, graph, chosen, job)
         return job.counter.conversion().statements
-    if chosen.options is not None or chosen.order != "store":
-        raise ValueError(f"options and order apply to Jelly only, and the format is {form}")
+    if chosen.options is not None:
+        raise ValueError(f"options apply to Jelly only, and the format is {form}")
     with StoreReader(store, graph, chosen) as source, open_output(dst) as out:
         try:
             FORMATS[form].write(source, out, form, job)
@@ -165,7 +151,7 @@ def _dump_jelly(
 
     def write(options: StreamOptions) -> None:
         text = PhysicalType.QUADS if graph is None else PhysicalType.TRIPLES
-        if options.physical_type is text and chosen.order == "store":
+        if options.physical_type is text:
             with (
                 StoreReader(store, graph, chosen) as source,
                 closing(encoded(source, options, job)) as frames,
@@ -200,7 +186,7 @@ def _frames(
     chosen: DumpSettings,
     job: Job,
 ) -> Iterator[bytes]:
-    """Frames made of terms, in the order and by the graphs that text does not have."""
+    """Frames made of terms, graph by graph, which text is not."""
     by_graph = options.physical_type is PhysicalType.GRAPHS
     encoding = job.settings.encoding
     encoder = Encoder(options, describe, namespaces=bool(chosen.namespaces), **encoding)
@@ -211,10 +197,10 @@ def _frames(
             encoder.start_graph(name)
             if not options.grouped and encoder.pending >= encoding["frame_rows"]:
                 yield encoder.flush()
-        terms: Iterator[tuple[Any, ...]] = map(tuple, _quads(store, name, chosen.order))
+        terms: Iterator[tuple[Any, ...]] = map(
+            tuple, store.quads_for_pattern(None, None, None, name)
+        )
         while batch := list(islice(terms, BATCH)):
-            if options.physical_type is PhysicalType.TRIPLES:
-                batch = [statement[:3] for statement in batch]
             job.counter.add(len(batch))
             yield from encoder.add(batch)
     yield from encoder.finish()
@@ -227,21 +213,8 @@ def _graphs(store: Store, bookkeeping: bool) -> Iterator[GraphName]:
     yield from (name for name in store.named_graphs() if bookkeeping or name != BOOKKEEPING)
 
 
-def _quads(store: Store, graph: GraphName, order: Order) -> Iterator[Quad]:
-    quads = store.quads_for_pattern(None, None, None, graph)
-    if order == "store":
-        return quads
-    subjects = dict.fromkeys(quad.subject for quad in quads)
-    return chain.from_iterable(
-        store.quads_for_pattern(subject, None, None, graph) for subject in subjects
-    )
-
-
 def _options(graph: GraphName | None, options: StreamOptions | None) -> StreamOptions:
-    """The options to write with, but for ``rdf_star``.
-
-    :raises OptionsError: they need a graph, or frames that a dump does not have.
-    """
+    """The options to write with, but for ``rdf_star``."""
     if options is None:
         options = StreamOptions.flat(PhysicalType.QUADS if graph is None else PhysicalType.TRIPLES)
     if graph is None and options.physical_type is PhysicalType.TRIPLES:
@@ -286,48 +259,19 @@ class StoreReader(ChunkReader):
         self._hides = (
             graph is None and not settings.bookkeeping and store.contains_named_graph(BOOKKEEPING)
         )
-        #: The lines that a consumer has last.
-        self._text = b""
         self._texts = in_thread(partial(_dump_lines, store, graph))
 
     def __iter__(self) -> Iterator[Chunk]:
-        for text in self.lines():
-            if (odd := _odd_label(text)) is not None:
-                raise odd
-            yield Chunk(text, text.count(b"\n"))
-
-    def lines(self) -> Iterator[bytes]:
-        # The consumer checks the labels.
         for text in self._texts:
-            self._text = text
             if self._hides and _RESERVED_LINE in text:
                 lines = text.splitlines(keepends=True)
-                self._text = b"".join(line for line in lines if not line.endswith(_RESERVED_LINE))
-            if self._text:
-                yield self._text
-
-    def located(self, error: JellyError) -> JellyError:
-        return super().located(_odd_label(self._text) or error)
+                text = b"".join(line for line in lines if not line.endswith(_RESERVED_LINE))
+            if text:
+                yield Chunk(text, text.count(b"\n"))
 
     def close(self) -> None:
         """End the thread in which the store writes."""
         self._texts.close()
-
-
-#: A blank node whose label has a colon, which pyoxigraph accepts and N-Quads does not have; and
-#: what such a label, or a string, may contain. It begins with two characters, which makes it 20
-#: times as fast.
-_ODD_LABEL: Final = re.compile(rb'^(?:[^"\n]* )?_:([^ "\n]*:[^ "\n]*+) ', re.MULTILINE)
-_PERHAPS_ODD: Final = re.compile(rb'_:[^ "\n:]*+:')
-
-
-def _odd_label(text: bytes) -> TermError | None:
-    """The error for a label in lines that N-Quads does not have, if there is one."""
-    found = _ODD_LABEL.search(text) if _PERHAPS_ODD.search(text) else None
-    if found is None:
-        return None
-    label = found[1].decode()
-    return TermError(f"the blank node _:{label} has a label that no format can express")
 
 
 class _Lines:
@@ -460,10 +404,7 @@ def _infer_options(first: Quad | Triple | None) -> StreamOptions:
 
 
 def lines_of(statements: Iterable[Any], format_: RdfFormat) -> Iterator[bytes]:
-    """Quads and triples in chunks of N-Triples or N-Quads.
-
-    :raises StatementError: N-Triples has no place for the graph of a quad.
-    """
+    """Quads and triples in chunks of N-Triples or N-Quads."""
     iterator = iter(statements)
     while batch := list(islice(iterator, BATCH)):
         try:

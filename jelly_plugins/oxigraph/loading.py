@@ -6,7 +6,7 @@ N-Quads, which Oxigraph's own parser reads. How they go in (measured with pyoxig
 
 - ``Store.load`` of text, one transaction, is the fastest in memory, and for few statements on
   disk. ``Store.bulk_load`` writes new files each time, which pays off from some thousand statements
-  on (:func:`_load_chunks`). Both relabel blank nodes.
+  on (:func:`_loader`). Both relabel blank nodes.
 - Where labels stay, quads are parsed from the text: ``Store.bulk_extend`` on disk, and
   ``Store.extend`` for few quads and in memory.
 
@@ -26,9 +26,8 @@ Reference: RDF 1.2 Concepts, section "Triple Terms and Reification".
 from __future__ import annotations
 
 import re
-from collections import deque
+from codecs import getincrementaldecoder
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import closing
 from dataclasses import replace
 from functools import partial
 from hashlib import blake2b
@@ -42,6 +41,7 @@ from ..codec import DEFAULT_LIMITS, AnyFrame, Limits, PhysicalType
 from ..codec.common.canonical_labels import canonical_labels
 from ..codec.text.lines import unescaped
 from ..errors import JellyError, LimitError, TermError
+from ..formats.convert import open_reader, reject_jelly
 from ..formats.lines import without_graphs
 from ..formats.reading import (
     DEPTH,
@@ -61,7 +61,6 @@ from ..formats.settings import (
     LoadSettings,
     OptionChanges,
 )
-from ..formats.table import open_reader, reject_jelly
 from ..io.chunks import Chunk, ChunkFile, relabelled
 from ..io.sources import Format, Input, Source, rewinder, without_mark
 from ..io.streams import FrameBytes, Progress, Steps
@@ -266,14 +265,18 @@ def load(
             settings.atomic and not (in_memory and text.renames)
         )
         if settings.atomic and text.renames:
-            _load_chunks(
-                store,
-                (chunk.text for chunk in text.chunks()),
-                RdfFormat.N_QUADS if graph is None else RdfFormat.N_TRIPLES,
-                in_memory=in_memory,
-                to_graph=graph,
-                lenient=text.reader.validated,
-            )
+            source, size = _held(chunk.text for chunk in text.chunks())
+            try:
+                _loader(store, size, in_memory=in_memory)(
+                    source,
+                    RdfFormat.N_QUADS if graph is None else RdfFormat.N_TRIPLES,
+                    to_graph=graph,
+                    lenient=text.reader.validated,
+                )
+            except SyntaxError as error:
+                if isinstance(source, bytes):
+                    raise TermError(rejection(error, source)) from None
+                raise
         else:
             quads = text.quads()
             if blank_nodes == "canonicalize":
@@ -381,10 +384,6 @@ class _Text:
         self._on_namespace = on_namespace
         self._bookkeeping = bookkeeping
         self._fresh: Callable[[str], BlankNode] = BlankNode
-        self._rewind = rewinder(given.source)
-        self._again = partial(
-            _Text, given, conversion, graph=graph, renames=renames, bookkeeping=bookkeeping
-        )
         src: Any = given.source
         if given.format is Format.JELLY:
             src = FrameBytes(src, limits=conversion.limits, strict=conversion.strict)
@@ -407,8 +406,11 @@ class _Text:
         name = self.reader.name
         if isinstance(error, JellyError):
             error.locate(source=name)
-        if isinstance(error, SyntaxError | MemoryError):
-            raise self._rejection(error).locate(source=name) from None
+        if isinstance(error, SyntaxError):
+            # The text is valid; Oxigraph rejects a term. Where it was in the source is not known.
+            raise TermError(parser_error(error).message, source=name) from None
+        if isinstance(error, MemoryError):
+            raise parser_error(error).locate(source=name) from None
 
     def _take_frame(self, frame: AnyFrame) -> None:
         """Note the empty graphs of a frame of Jelly."""
@@ -427,11 +429,7 @@ class _Text:
                 raise error.locate(frame=frame.index) from None
 
     def chunks(self) -> Iterator[Chunk]:
-        """The text of the source, with the calls for what is in it.
-
-        :raises TermError: a statement is in a reserved graph, or in any where one was given.
-        :raises LimitError: the statements are too long to be held.
-        """
+        """The text of the source, with the calls for what is in it."""
         reader = self.reader
         declared: dict[str, str] = {}
         read = start = begun = 0
@@ -474,25 +472,6 @@ class _Text:
             if declared.get(prefix) != iri:
                 self._on_namespace(prefix, iri)
                 declared[prefix] = iri
-
-    def _rejection(self, error: SyntaxError | MemoryError) -> JellyError:
-        """The error of the first term that Oxigraph rejects, or that is too long for it: the text
-        is valid. It has no place if the source cannot be read again, since the reader has read more
-        than the store's parser."""
-        if self._rewind is not None:
-            self._rewind()
-            again = self._again()
-            with closing(again.reader) as reader:
-                for chunk in again.chunks():
-                    try:
-                        deque(parse(chunk.text, format=RdfFormat.N_QUADS), maxlen=0)
-                    except SyntaxError as found:
-                        return reader.located(TermError(rejection(found, chunk.text)))
-                    except MemoryError as found:
-                        return reader.located(parser_error(found))
-        if isinstance(error, MemoryError):
-            return parser_error(error)
-        return TermError(parser_error(error).message)
 
     def quads(self) -> Iterator[Quad]:
         """The statements as quads."""
@@ -587,7 +566,6 @@ def canonicalized(
     :param graph: the graph that a source of triples goes into, which is not part of the source.
     :param empty_graphs: names of graphs without statements, all of them once ``quads`` have ended.
         Blank nodes among them get the same labels as in quads, and new ones if no quad has them.
-    :raises LimitError: the blank nodes are too symmetric.
     """
     held: list[Quad] = []
     for quad in quads:
@@ -637,8 +615,6 @@ def _load_text(
 
     :param form: one of :data:`_SYNTAXES`.
     :param graph: the graph of triples.
-    :raises _UnsureError: see :func:`_guarded`. The store is unchanged.
-    :raises JellyError: the source is malformed, with line and column, or nested too deep.
     """
     has_names = form in (Format.TURTLE, Format.TRIG)
     base = base if has_names else None
@@ -654,21 +630,10 @@ def _load_text(
                 chunks = with_bounded_turtle(chunks, base, scan)
             # The error of a parser says that it is about the base, that of a store does not.
             parser_of(b"", syntax, base)
-            _load_chunks(
-                store,
-                # A store in memory holds equal terms once.
-                _guarded(
-                    chunks,
-                    scan,
-                    reserved=reserved,
-                    long=in_memory,
-                ),
-                syntax,
-                in_memory=in_memory,
-                held=_TERM_BYTES,
-                base_iri=base,
-                to_graph=graph,
-            )
+            # A store in memory holds equal terms once.
+            guarded = _guarded(chunks, scan, reserved=reserved, long=in_memory)
+            text, size = _held(guarded, _TERM_BYTES)
+            _loader(store, size, in_memory=in_memory)(text, syntax, base_iri=base, to_graph=graph)
         except JellyError as error:
             raise error.locate(source=source.name) from error.__cause__
         except (SyntaxError, MemoryError) as error:
@@ -683,15 +648,18 @@ def _guarded(
     :param scan: has scanned the chunks, if they are Turtle or TriG.
     :param reserved: whether the text may name the reserved graph.
     :param long: whether it may have long statements.
-    :raises _UnsureError: their bytes do not show that: the text may have a statement in the
-        reserved graph, statements that are too long to be held, or many triple terms in N-Triples
-        or N-Quads, whose reader knows how deep each is nested.
     """
     openings = 0
     before = b""
-    for chunk in chunks:
+    decoder = getincrementaldecoder("utf-8")()
+    for chunk in chain(chunks, (b"",)):
         joint = before + chunk[:_OVERLAP]
         if scan is None:
+            # Oxigraph does not check comments of N-Triples.
+            try:
+                decoder.decode(chunk, final=not chunk)
+            except UnicodeDecodeError:
+                raise _UnsureError from None
             openings += chunk.count(b"<<(") + (before[-2:] + chunk[:2]).count(b"<<(")
             unsure = openings > DEPTH
         else:
@@ -712,30 +680,18 @@ def _cannot_name_reserved(*texts: bytes) -> bool:
     )
 
 
-def _load_chunks(
-    store: Store,
-    chunks: Iterator[bytes],
-    syntax: RdfFormat,
-    *,
-    in_memory: bool,
-    held: int = _HELD_TEXT,
-    **settings: Any,
-) -> None:
-    """Load text, all or nothing: in one transaction or, where that is faster, by a bulk load.
-
-    :param held: bytes of text that may be held.
-    :param settings: of ``Store.load`` and ``Store.bulk_load``.
-    """
+def _held(chunks: Iterator[bytes], most: int = _HELD_TEXT) -> tuple[Any, int]:
+    """Text to load: bytes, or a file if there are more than may be held; and the bytes so far."""
     first: list[bytes] = []
     size = 0
     for chunk in chunks:
         first.append(chunk)
         size += len(chunk)
-        if size > held:
-            break
-    source: Any = b"".join(first)
-    first.clear()
-    if size > held:
-        source = ChunkFile(chain((source,), gathered(chunks)))
-    load = store.load if in_memory or size <= SMALL_BYTES else store.bulk_load
-    load(source, syntax, **settings)
+        if size > most:
+            return ChunkFile(chain((b"".join(first),), gathered(chunks))), size
+    return b"".join(first), size
+
+
+def _loader(store: Store, size: int, *, in_memory: bool) -> Callable[..., None]:
+    """One transaction or, where that is faster, a bulk load; both are all or nothing."""
+    return store.load if in_memory or size <= SMALL_BYTES else store.bulk_load

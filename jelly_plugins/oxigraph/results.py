@@ -114,10 +114,7 @@ def _json(results: ResultsReader, limits: Limits) -> Iterator[bytes]:
 
 
 def _describe(term: Any) -> tuple[Any, ...]:
-    """Take a term apart, see ``codec.Describe``.
-
-    :raises LimitError: it is too long for pyoxigraph's parser.
-    """
+    """Take a term apart, see ``codec.Describe``."""
     parts = describe_directed(term)
     for part in parts[1:]:
         if isinstance(part, str) and len(part) * _CHARACTER > _LONGEST:

@@ -65,12 +65,6 @@ class RowFactory:
     Jelly itself has no other place for it.
 
     :param graph: the graph used instead of the default graph; the default graph itself by default.
-    :param named_graphs: whether there may be any other.
-
-    >>> factory = RowFactory()
-    >>> literal = factory.literal("o", None, None)
-    >>> factory.triple((factory.iri("urn:s"), factory.iri("urn:p"), literal))
-    ('<urn:s>', '<urn:p>', '"o"', '')
     """
 
     def __init__(self, *, graph: GraphName = DEFAULT_GRAPH, named_graphs: bool = True) -> None:
@@ -141,17 +135,12 @@ def check_graph_text(text: str, where: str = "") -> None:
     """Reject a term's text that cannot be a graph name.
 
     :param where: what an error adds after "graph name".
-    :raises TermError: Oxigraph cannot hold such a graph.
     """
     TERMS.check_graph(_found(text), where)
 
 
 def row_of(quad: Quad) -> Row:
-    """The row of a quad.
-
-    >>> row_of(Quad(BlankNode("b"), NamedNode("urn:p"), Literal("x", language="EN")))
-    ('_:b', '<urn:p>', '"x"@en', '')
-    """
+    """The row of a quad."""
     return (
         text_of(quad.subject),
         text_of(quad.predicate),
@@ -212,9 +201,6 @@ def quads_of(rows: Iterable[Row]) -> Iterator[Quad]:
 def describe_text(text: str) -> tuple[Any, ...]:
     """Take a term apart that is text, see ``codec.Describe``. A base direction is part of the
     language tag, as :class:`RowFactory` takes it.
-
-    >>> describe_text('"x"@en--ltr')
-    (<Kind.LITERAL: 2>, 'x', 'en--ltr', None)
     """
     if text[:1] == "<" and text[:3] != _QUOTED:
         return (Kind.IRI, text[1:-1])
@@ -228,13 +214,7 @@ def describe_text(text: str) -> tuple[Any, ...]:
 
 
 def canonical_quads(quads: Collection[Quad]) -> list[Quad]:
-    """Quads with literals in the form that the store gives them, one for one.
-
-    >>> integer = NamedNode("http://www.w3.org/2001/XMLSchema#integer")
-    >>> [quad] = canonical_quads([Quad(integer, integer, Literal("01", datatype=integer))])
-    >>> quad.object.value
-    '1'
-    """
+    """Quads with literals in the form that the store gives them, one for one."""
     objects = [quad.object for quad in quads]
     known = canonicals(term for term in objects if isinstance(term, Literal))
     made = []
@@ -255,10 +235,7 @@ def _canonical(term: Any) -> Any:
 
 
 def check_terms(quads: Iterable[Quad]) -> None:
-    """Reject terms whose text would be parsed as something else, or not at all.
-
-    :raises TermError: there is one.
-    """
+    """Reject terms whose text would be parsed as something else, or not at all."""
     for quad in quads:
         for term in quad:
             _check(term)

@@ -57,14 +57,7 @@ _HELD: Final[tuple[tuple[type, ...], ...]] = (
 
 
 def check_store(store: object) -> None:
-    """Reject the path of a store where a store object is required.
-
-    :raises TypeError: it is a path.
-
-    >>> check_store("data.store")
-    Traceback (most recent call last):
-    TypeError: a pyoxigraph.Store is needed, not 'data.store'; Store(path) opens one on disk
-    """
+    """Reject the path of a store where a store object is required."""
     if isinstance(store, str | bytes | os.PathLike):
         raise TypeError(
             f"a pyoxigraph.Store is needed, not {store!r}; Store(path) opens one on disk"
@@ -72,26 +65,13 @@ def check_store(store: object) -> None:
 
 
 def check_graph(graph: object) -> None:
-    """Reject an invalid graph name, such as a string.
-
-    :raises TypeError: it is none.
-
-    >>> check_graph("urn:g")
-    Traceback (most recent call last):
-    TypeError: graph must be a NamedNode, BlankNode or DefaultGraph (got 'urn:g')
-    """
+    """Reject an invalid graph name, such as a string."""
     if not isinstance(graph, GraphName):
         raise TypeError(f"graph must be a NamedNode, BlankNode or DefaultGraph (got {graph!r})")
 
 
 def describe(term: object) -> tuple[Any, ...]:
-    """Take a term of pyoxigraph apart, see ``codec.Describe``.
-
-    :raises TermError: it is not a term, or a literal with a base direction (Jelly has none).
-
-    >>> describe(Literal("1", datatype=NamedNode("urn:d")))
-    (<Kind.LITERAL: 2>, '1', None, 'urn:d')
-    """
+    """Take a term of pyoxigraph apart, see ``codec.Describe``."""
     if isinstance(term, NamedNode):
         return (Kind.IRI, term.value)
     if isinstance(term, Literal):
@@ -113,10 +93,6 @@ def describe(term: object) -> tuple[Any, ...]:
 def describe_directed(term: object) -> tuple[Any, ...]:
     """Take a term apart as :func:`describe` does; a base direction becomes part of the language
     tag.
-
-    >>> from pyoxigraph import BaseDirection
-    >>> describe_directed(Literal("x", language="en", direction=BaseDirection.LTR))
-    (<Kind.LITERAL: 2>, 'x', 'en--ltr', None)
     """
     if isinstance(term, Literal) and term.direction is not None:
         return (Kind.LITERAL, term.value, f"{term.language}--{term.direction}", None)
@@ -134,9 +110,6 @@ def kept(label: str) -> BlankNode:
     :func:`~jelly_plugins.codec.text.ntriples.written_label`; Oxigraph takes all of those. Different
     labels stay different, the same label is always the same node, here and in text, and what comes
     out of a store has the label that went in (:func:`describe` has ``ntriples.read_label``).
-
-    >>> kept("b0").value, kept("a b").value, kept("").value
-    ('b0', 'label-612062', 'label-')
     """
     return BlankNode(written_label(label))
 
@@ -148,10 +121,6 @@ class Fresh:
     Oxigraph's own, which are random numbers of that size, and stored in as few bytes.
 
     :param key: up to 64 bytes; by default a random one. Equal keys give equal nodes.
-
-    >>> fresh = Fresh()
-    >>> fresh("b0") == fresh("b0"), fresh("b0") == fresh("b1"), fresh("b0") == Fresh()("b0")
-    (True, False, False)
     """
 
     def __init__(self, key: bytes | None = None) -> None:
@@ -236,12 +205,7 @@ class DirectedFactory(OxigraphFactory):
 
 
 def make_triple(terms: tuple[Any, Any, Any], *, quoted: bool = False, way_out: str = "") -> Triple:
-    """A triple of these terms.
-
-    :param quoted: whether errors call it a quoted one.
-    :param way_out: what an error adds for a quoted triple as subject.
-    :raises TermError: Oxigraph does not allow a term of this kind in its position.
-    """
+    """A triple of these terms."""
     try:
         return Triple(*terms)
     except TypeError:
@@ -249,11 +213,7 @@ def make_triple(terms: tuple[Any, Any, Any], *, quoted: bool = False, way_out: s
 
 
 def make_quad(terms: tuple[Any, ...], *, way_out: str = "") -> Quad:
-    """A quad of these terms; three are one in the default graph.
-
-    :param way_out: what an error adds for a quoted triple as subject.
-    :raises TermError: Oxigraph does not allow a term of this kind in its position.
-    """
+    """A quad of these terms; three are one in the default graph."""
     # pyoxigraph tries one type of graph name after the other, and the default graph's last.
     if terms[-1] is DEFAULT_GRAPH:
         terms = terms[:3]
@@ -272,10 +232,7 @@ def _rejection(terms: Sequence[Any], where: str, way_out: str) -> TermError:
 
 
 def _not_held(term: Any, position: int, where: str = "", way_out: str = "") -> TermError:
-    """The error for a term in a position in which Oxigraph has no terms of its kind.
-
-    :raises TypeError: it is not a term of pyoxigraph.
-    """
+    """The error for a term in a position in which Oxigraph has no terms of its kind."""
     kind = _KINDS.get(type(term))
     if kind is None:
         raise TypeError(f"a {type(term).__name__} is not a term of pyoxigraph")

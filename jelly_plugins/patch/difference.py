@@ -16,8 +16,8 @@ from ..codec.common.canonical_labels import canonical_labels
 from ..codec.common.terms import parts_of
 from ..codec.text.forms import TEXTS, XSD, is_canonical
 from ..errors import TermError
+from ..formats.convert import read_statements
 from ..formats.settings import ConversionSettings
-from ..formats.table import read_statements
 from ..io.sources import Format, Source, format_of, is_source
 from ..io.streams import read
 from .model import (

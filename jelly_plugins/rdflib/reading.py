@@ -26,6 +26,7 @@ from rdflib.parser import InputSource, Parser, URLInputSource
 from ..backends import BlankNodes
 from ..codec import DEFAULT_LIMITS, AnyFrame, Decoder, Limits
 from ..errors import JellyError, SourceError, TermError
+from ..formats.convert import open_reader
 from ..formats.jelly import encoded, options_for
 from ..formats.settings import (
     DEFAULT_LOAD,
@@ -35,7 +36,6 @@ from ..formats.settings import (
     LoadSettings,
     OptionChanges,
 )
-from ..formats.table import open_reader
 from ..io.chunks import ChunkFile, ChunkReader
 from ..io.sources import CHUNK, Format, FormatName, Source
 from ..io.streams import AnyFrameReader, FrameReader, Progress, Steps

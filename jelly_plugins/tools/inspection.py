@@ -23,12 +23,11 @@ from ..codec import (
     StreamOptions,
 )
 from ..codec.common.options import logical_name
-from ..codec.rdf.decoder import opens_with_options
 from ..codec.rdf.rules import Row
+from ..formats.convert import open_reader
 from ..formats.settings import ConversionSettings, Given, Job
-from ..formats.table import open_reader
 from ..io.sources import Format, Source
-from ..io.streams import AnyFrameReader, FrameReader
+from ..io.streams import AnyFrameReader, FrameReader, opens_with_options
 
 #: Namespaces and metadata keys that a report lists; of more it has the number only.
 LISTED: Final = 1000

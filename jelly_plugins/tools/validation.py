@@ -22,13 +22,12 @@ from ..codec import (
     Triple,
 )
 from ..codec.common.terms import RDF_LANG_STRING
-from ..codec.rdf.decoder import opens_with_options
 from ..codec.text.lines import shorten
 from ..errors import OrderError
+from ..formats.convert import jelly_of_text, read_statements
 from ..formats.settings import ConversionSettings, OptionChanges
-from ..formats.table import jelly_of_text, read_statements
 from ..io.sources import Format, Source, name_of
-from ..io.streams import FrameReader
+from ..io.streams import FrameReader, opens_with_options
 from . import ValidationSettings
 from .compare import Comparison, compare_datasets, compare_streams, lower_cased
 

@@ -15,7 +15,7 @@ import pytest
 from pyoxigraph import Literal, NamedNode, Quad, Store
 
 from jelly_plugins import Iri, StreamOptions, Triple, read, write
-from jelly_plugins.formats.table import read_statements
+from jelly_plugins.formats.convert import read_statements
 from jelly_plugins.io.sources import Format
 from jelly_plugins.patch import BEGIN, COMMIT, Patch, add, write_patches
 from jelly_plugins.reserved import BOOKKEEPING_IRI

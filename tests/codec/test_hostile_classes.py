@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from importlib import import_module
 from itertools import repeat
 from typing import Any
@@ -15,8 +16,7 @@ from jelly_plugins.codec.patch.encoder import PatchEncoder
 from jelly_plugins.codec.patch.operations import END, Operation, OperationKind, add
 from jelly_plugins.codec.patch.options import PatchOptions, PatchStatementType, PatchStreamType
 from jelly_plugins.codec.text.ntriples import Dialect, LineParser
-from jelly_plugins.jena.names import JenaFormat
-from jelly_plugins.jena.streams import RowWriter
+from jelly_plugins.jena import JenaFormat, write
 from jelly_plugins.rdflib.terms import EncoderTerms
 
 from ..fuzz.comparison import native
@@ -108,12 +108,11 @@ def test_a_quoted_triple_has_three_terms(kernel: Kernel, width: int) -> None:
 def test_a_length_reserves_no_memory(kernel: Kernel) -> None:
     options = StreamOptions(physical_type=PhysicalType.QUADS)
     encoder = patch_module(kernel, "encoder").PatchEncoder(OPTIONS)
-    jena = RowWriter(JenaFormat.PROTOBUF)
     for statement in (Endless(), Long((S,) * 5)):
         for attempt in (
             lambda each: kernel.encode([each], options),
             lambda each: encoder.add([Operation(OperationKind.ADD, each)]),
-            lambda each: jena.add([each]),
+            lambda each: write([each], io.BytesIO(), format=JenaFormat.PROTOBUF),
         ):
             with pytest.raises(JellyError, match="a statement of 5 terms"):
                 attempt(statement)

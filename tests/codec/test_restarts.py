@@ -25,12 +25,12 @@ from jelly_plugins.codec import (
     Triple,
     delimit,
 )
-from jelly_plugins.codec.rdf.decoder import opens_with_options
 from jelly_plugins.codec.rdf.restarts import KEY, MARK
 from jelly_plugins.errors import JellyError, LimitError, TermError, TruncatedError
 from jelly_plugins.io.streams import (
     RestartPoint,
     find_restarts,
+    opens_with_options,
     read,
     write_bytes,
 )

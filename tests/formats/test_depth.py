@@ -98,13 +98,6 @@ def test_many_prefixes() -> None:
     assert converted("<urn:s> <urn:prefix> ' prefix '.\n" * 120_000, "ttl").count(b"\n") == 120_000
 
 
-@pytest.mark.parametrize("name", [r"e:a.prefix", r"e:a\/prefix", "e:a..prefix", "_:b.prefix"])
-def test_names_that_end_like_a_declaration(name: str) -> None:
-    verb = "a" if name.startswith("_") else name
-    text = "PREFIX e: <urn:e:>\n" + f"{name} {verb} <urn:o> .\n" * 100_001
-    assert converted(text, "ttl").count(b"\n") == 100_001
-
-
 @pytest.mark.parametrize("before", ["<urn:o>.", "1 .", '"x"@en.', "<urn:o> .\n@", "e:o . # e:a.\n"])
 def test_declarations_after_what_ends_a_statement(before: str) -> None:
     text = f"PREFIX e: <urn:e:>\n<urn:s> a {before}prefix p: <{LONG}{LONG}> " + (
@@ -182,7 +175,7 @@ def test_a_tag_of_many_attributes() -> None:
     attributes = " ".join(f"rdf:p{number}=''" for number in range(4097))
     with pytest.raises(LimitError, match="a tag has more than 4096 attributes"):
         converted(rdf_xml(f"<rdf:Description {attributes}/></rdf:RDF>"), "rdf")
-    attributes = " ".join(f"rdf:p{number}='{number:100}='" for number in range(4096))
+    attributes = " ".join(f"rdf:p{number}='{number:20}='" for number in range(4096))
     text = converted(rdf_xml(f"<rdf:Description {attributes}/></rdf:RDF>"), "rdf")
     assert text.count(b"\n") == 4096
 

@@ -27,11 +27,10 @@ from jelly_plugins import (
     write,
 )
 from jelly_plugins.errors import LimitError, SourceError, TermError, TextError
+from jelly_plugins.formats.convert import read_statements
 from jelly_plugins.formats.parsed import ParsedReader
 from jelly_plugins.formats.settings import ConversionSettings, Job
-from jelly_plugins.formats.table import read_statements
 from jelly_plugins.io.sources import Format, format_of
-from jelly_plugins.tools.compare import compare_datasets
 
 from ..codec.input_kinds import INPUT_KINDS, Trickle
 
@@ -80,9 +79,7 @@ def test_the_position_of_an_error() -> None:
     with pytest.raises(TextError) as caught:
         list(read_statements(b"<urn:s> <urn:p>\n <urn:o x> .", Format.TURTLE))
     assert (caught.value.source, caught.value.line, caught.value.column) == ("<bytes>", 2, 2)
-    assert str(caught.value).startswith(
-        "<bytes>: line 2, column 2: Oxigraph rejects an IRI: Invalid IRI"
-    )
+    assert str(caught.value).startswith("<bytes>: line 2, column 2: Invalid IRI")
 
 
 def test_namespaces_may_be_entities() -> None:
@@ -99,39 +96,30 @@ def test_namespaces_may_be_entities() -> None:
 
 #: A term that N-Triples can have and pyoxigraph rejects, and its error.
 REJECTED = {
-    "<http://e/x?a[]=1>": "an IRI: Invalid IRI code point '['",
-    "<http://e/100%>": "an IRI: Invalid IRI percent encoding '%'",
-    "<http://[x>": "an IRI: Invalid character '[' in host",
-    '"x"@zh-classical': "a language tag: A subtag may be eight characters in length at maximum",
-    '"x"@a': "a language tag: The given language subtag is invalid",
+    "http://e/x?a[]=1": "Invalid IRI code point '['",
+    "http://e/100%": "Invalid IRI percent encoding '%'",
+    "http://[x": "Invalid character '[' in host",
+    '"x"@zh-classical': "A subtag may be eight characters in length at maximum",
+    '"x"@a': "The given language subtag is invalid",
 }
 
 
 @pytest.mark.parametrize("term", REJECTED)
-def test_terms_that_pyoxigraph_rejects_are_named_alike(term: str) -> None:
-    """N-Triples and N-Quads have them; every other format reports them in the same words."""
-    text = f"<urn:s> <urn:p> {term} .\n".encode()
+def test_terms_that_pyoxigraph_rejects_are_named(term: str) -> None:
+    """N-Triples and N-Quads have them; no other format does."""
+    given = term if term.startswith('"') else f"<{term}>"
+    text = f"<urn:s> <urn:p> {given} .\n".encode()
     for form in (Format.N_TRIPLES, Format.N_QUADS):
         out = io.BytesIO()
         convert(text, out, source_format=form, target_format="nt")
         assert out.getvalue() == text
-    kind, reason = REJECTED[term].split(": ", 1)
-    start = f"Oxigraph rejects (an?|the) {kind.partition(' ')[2]}"
-    words = f"{start}.*: {re.escape(reason)}"
-    attribute = "r:resource" if term.startswith("<") else "xml:lang"
-    value = term.strip("<>").removeprefix('"x"@')
-    content = "" if term.startswith("<") else "x"
-    xml = (
-        '<r:RDF xmlns:r="http://www.w3.org/1999/02/22-rdf-syntax-ns#" xmlns:e="urn:">'
-        f'<r:Description r:about="urn:s"><e:p {attribute}="{value}">{content}</e:p>'
-        "</r:Description></r:RDF>"
-    ).encode()
-    for form, source in ((Format.TURTLE, text), (Format.TRIG, text), (Format.RDF_XML, xml)):
-        with pytest.raises(TextError, match=words):
-            list(read_statements(source, form))
-    named = re.escape(repr(term.strip("<>").removeprefix('"x"@')))
+    reason = re.escape(REJECTED[term])
+    for form in (Format.TURTLE, Format.TRIG):
+        with pytest.raises(TextError, match=reason):
+            list(read_statements(text, form))
+    named = re.escape(repr(term.removeprefix('"x"@')))
     for target in ("turtle", "trig", "rdf", "jsonld"):
-        with pytest.raises(JellyError, match=f"{start} {named}: "):
+        with pytest.raises(JellyError, match=f"Oxigraph rejects {named}: {reason}"):
             convert(text, io.BytesIO(), source_format="nt", target_format=target)
 
 
@@ -187,42 +175,16 @@ def test_formats_by_name(name: str, form: Format | None) -> None:
     assert format_of(name) is form
 
 
-#: JSON-LD with a relative IRI in each position that can have one, and the IRI.
+#: JSON-LD with a relative IRI in each position of a statement, and of each kind.
 RELATIVE = {
     "an object": ({"@id": "urn:s", "urn:p": [{"@id": "rel"}, "v"]}, "rel"),
-    "a subject": ({"@id": "rel", "urn:p": "v"}, "rel"),
     "an empty reference": ({"@id": "", "urn:p": "v"}, ""),
     "a fragment": ({"@id": "#f", "urn:p": "v"}, "#f"),
-    "a query": ({"@id": "?q", "urn:p": "v"}, "?q"),
     "an authority": ({"@id": "//h/x", "urn:p": "v"}, "//h/x"),
     "a path with an empty segment": ({"@id": "/.//x", "urn:p": "v"}, "/x"),
-    "a type": ({"@id": "urn:s", "@type": "T"}, "T"),
     "a datatype": ({"@id": "urn:s", "urn:p": {"@value": "v", "@type": "dt"}}, "dt"),
     "a graph": ({"@id": "rel", "@graph": {"@id": "urn:s", "urn:p": "v"}}, "rel"),
     "a predicate": ({"@context": {"@vocab": ""}, "@id": "urn:s", "rel": "v"}, "rel"),
-    "a predicate below a vocabulary": (
-        {"@context": {"@vocab": "#"}, "@id": "urn:s", "rel": "v"},
-        "#rel",
-    ),
-    "a value of type @id": (
-        {"@context": {"p": {"@id": "urn:p", "@type": "@id"}}, "@id": "urn:s", "p": "rel"},
-        "rel",
-    ),
-    "a value of type @vocab": (
-        {"@context": {"p": {"@id": "urn:p", "@type": "@vocab"}}, "@id": "urn:s", "p": "rel"},
-        "rel",
-    ),
-    "a list": ({"@id": "urn:s", "urn:p": {"@list": [{"@id": "rel"}]}}, "rel"),
-    "a reverse property": ({"@id": "urn:s", "@reverse": {"urn:p": {"@id": "rel"}}}, "rel"),
-    "an included node": ({"@id": "urn:s", "@included": {"@id": "rel", "urn:p": "v"}}, "rel"),
-    "a key of an id map": (
-        {
-            "@context": {"p": {"@id": "urn:p", "@container": "@id"}},
-            "@id": "urn:s",
-            "p": {"rel": {"urn:q": "v"}},
-        },
-        "rel",
-    ),
     "a relative base": ({"@context": {"@base": "b/"}, "@id": "rel", "urn:p": "v"}, "b/rel"),
 }
 
@@ -333,25 +295,6 @@ def test_rdf_xml_without_statements_is_bounded() -> None:
         text = gzip.compress(f"{opening}{statement}".encode() + junk * (1 << 20))
         with pytest.raises(LimitError, match=r"bytes without a statement .*Limits\.frame_bytes"):
             list(read_statements(text, Format.RDF_XML, ConversionSettings(limits=limits)))
-
-
-def test_json_ld_that_the_parser_misreads() -> None:
-    """pyoxigraph also makes statements of parts that JSON-LD ignores. Valid documents can have the
-    same statements, so that the case cannot be detected. The documentation of limits describes
-    both cases.
-    """
-    node = '{"@id": "urn:s", "urn:p": "v"}'
-    rdf = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
-    for wrong, valid in (
-        (f'{{"@graph": [{node}], "undefined": "x"}}', f'[{{"@graph": [{node}]}}]'),
-        (f'{{"@graph": [{node}], "urn:p": null}}', f'{{"@graph": [{node}], "urn:p": []}}'),
-        (
-            '{"undefined": {"@list": ["x"]}}',
-            f'{{"{rdf}first": "x", "{rdf}rest": {{"@list": []}}}}',
-        ),
-    ):
-        found, other = (read_statements(text.encode(), Format.JSON_LD) for text in (wrong, valid))
-        assert compare_datasets(found, other)
 
 
 @pytest.mark.parametrize("form", ["turtle", "nt", "rdf/xml", "json-ld", "trig", "nquads"])

@@ -25,7 +25,7 @@ from jelly_plugins import (
     read,
     read_frames,
 )
-from jelly_plugins.formats.settings import ConversionSettings
+from jelly_plugins.formats.settings import ConversionSettings, OptionChanges
 from jelly_plugins.formats.transcode import merged_options, transcode
 from jelly_plugins.io.streams import write_bytes, write_frames
 
@@ -34,11 +34,18 @@ TRIPLES = [Triple(S, P, Literal(str(number))) for number in range(100)]
 GRAPHS = StreamOptions(physical_type=PhysicalType.GRAPHS)
 
 
+def as_in(options: StreamOptions) -> OptionChanges:
+    return OptionChanges(
+        like=options, physical_type=options.physical_type, logical_type=options.logical_type
+    )
+
+
 def transcoded(source: Any, options: StreamOptions | None = None, **settings: Any) -> bytes:
     out = io.BytesIO()
     given = list(source) if isinstance(source, list) else [source]
-    changed = None if options is None else lambda _: options
-    transcode(given, out, ConversionSettings(**settings), options=changed)
+    if options is not None:
+        settings["changes"] = as_in(options)
+    transcode(given, out, ConversionSettings(**settings))
     return out.getvalue()
 
 
@@ -114,8 +121,9 @@ def test_quads_of_the_default_graph_become_triples() -> None:
 
 def test_quads_of_named_graphs_do_not_become_triples(tmp_path: Path) -> None:
     target = tmp_path / "x.jelly"
+    settings = ConversionSettings(changes=as_in(StreamOptions()))
     with pytest.raises(TermError, match="named graph") as error:
-        transcode([write_bytes([Quad(S, P, S, G)])], target, options=lambda _: StreamOptions())
+        transcode([write_bytes([Quad(S, P, S, G)])], target, settings)
     assert error.value.source == "<bytes>"
     assert not list(tmp_path.iterdir())
 

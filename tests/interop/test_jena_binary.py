@@ -23,8 +23,8 @@ from jelly_plugins import JellyError, Literal, read
 from jelly_plugins import write as write_jelly
 from jelly_plugins.codec import DEFAULT_GRAPH, DEFAULT_LIMITS
 from jelly_plugins.codec.text.ntriples import Dialect, LineParser, parse_ntriples
+from jelly_plugins.formats.convert import read_statements
 from jelly_plugins.formats.settings import ConversionSettings
-from jelly_plugins.formats.table import read_statements
 from jelly_plugins.io.sources import Format, format_of
 from jelly_plugins.jena import JenaFormat, JenaReader
 from jelly_plugins.jena import read as read_rows

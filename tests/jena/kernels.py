@@ -49,10 +49,8 @@ class Kernel(NamedTuple):
         return written
 
     def write(self, statements: Any, form: JenaFormat, **settings: Any) -> bytes:
-        """Return the rows of statements, which are those of their lines."""
-        written: bytes = self.RowWriter(form, **settings).add(statements)
-        assert written == self.lines(lines_of(statements), form, **settings)
-        return written
+        """Return the rows of statements."""
+        return self.lines(lines_of(statements), form, **settings)
 
 
 def lines_of(statements: Any) -> bytes:

@@ -117,6 +117,5 @@ def test_written_rows(form: JenaFormat, name: str, statements: list[Any], abbrev
     opening = []
     if abbreviate:
         opening = [writer.add_prefix("e", "http://e/"), writer.add_prefix("h", "http://e/#")]
-    written = writer.add(statements)
-    assert writer.add_lines(lines_of(statements)) == written
+    written = writer.add_lines(lines_of(statements))
     assert decoded(b"".join(opening) + written, form) == statements

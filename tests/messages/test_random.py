@@ -265,9 +265,9 @@ def test_every_term_is_read_back_or_rejected(form: str) -> None:
 @pytest.mark.parametrize("form", PARSED)
 def test_terms_that_pyoxigraph_rejects_are_not_written(form: str) -> None:
     for term, message in (
-        (Iri("http://ex/100%"), "message 1: Oxigraph rejects the IRI"),
-        (Literal("x", None, "http://ex/100%"), "message 1: Oxigraph rejects the IRI"),
-        (Literal("x", "a"), "message 1: Oxigraph rejects the language tag"),
+        (Iri("http://ex/100%"), "message 1: Oxigraph rejects"),
+        (Literal("x", None, "http://ex/100%"), "message 1: Oxigraph rejects"),
+        (Literal("x", "a"), "message 1: Oxigraph rejects"),
     ):
         messages = [[Triple(Iri("urn:s"), Iri("urn:p"), each)] for each in (Iri("urn:o"), term)]
         with pytest.raises(TermError, match=message):

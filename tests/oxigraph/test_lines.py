@@ -234,5 +234,5 @@ def test_a_line_that_oxigraph_does_not_read() -> None:
     for read in (lambda: list(read_quads(data)), lambda: load(store, data)):
         with pytest.raises(LimitError, match="a term is too long") as caught:
             read()
-        assert (caught.value.source, caught.value.frame) == ("<bytes>", 0)
+        assert caught.value.source == "<bytes>"
     assert len(store) == 0

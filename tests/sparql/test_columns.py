@@ -203,8 +203,8 @@ TIME = "2026-11-24T10:00:00"
         ("integer", ["+7", "-0", "007"], "int64", "7"),
         ("boolean", ["1", "false"], "bool", "False"),
         ("decimal", ["+1.", ".5"], "decimal128(38, 18)", "0.500000000000000000"),
-        ("byte", ["-128", "127"], "int64", "127"),
-        ("positiveInteger", ["1"], "int64", "1"),
+        ("byte", ["-128", "127"], "int8", "127"),
+        ("positiveInteger", ["1"], "uint64", "1"),
         # Arrow parses these, but they are not valid in XML Schema.
         ("integer", ["0x1F"], "string", None),
         ("integer", ["1_000"], "string", None),

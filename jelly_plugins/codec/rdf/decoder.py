@@ -12,10 +12,10 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeAlias
 
-from ...errors import JellyError, OptionsError, StatementError, WireError
+from ...errors import OptionsError, StatementError, WireError
 from ...notebook import statements_table
 from ..common.limits import DEFAULT_LIMITS, Limits
-from ..common.options import PhysicalType, StreamOptions, read_options
+from ..common.options import PhysicalType, StreamOptions
 from ..common.row_reader import ROW_TAG, RowFormat, RowReader
 from ..common.term_reader import TermReader
 from ..common.terms import GraphName, Iri, Statement, TermFactory
@@ -88,35 +88,6 @@ class Frame(Generic[StatementT, IriT, GraphT]):
 
 #: A frame with terms of any library.
 AnyFrame: TypeAlias = Frame[Any, Any, Any]
-
-
-def _options_in(data: bytes) -> tuple[int, int] | None:
-    """Find the start and end of the options in a frame's first row; None if that row has none."""
-    pos = 0
-    while pos < len(data):
-        tag, start, pos, _ = read_field(data, pos, len(data))
-        if tag == ROW_TAG:
-            tag, start, stop, _ = read_field(data, start, pos)
-            return (start, stop) if tag == Row.OPTIONS << 3 | BYTES else None
-    return None
-
-
-def opens_with_options(data: bytes) -> bool:
-    """Whether a frame's first row is an options row, but not one repeated at a restart point."""
-    try:
-        return not data.startswith(restarts.MARK) and _options_in(data) is not None
-    except WireError:
-        # Decoding the frame will report the error, with the row.
-        return False
-
-
-def first_options(data: bytes, limits: Limits) -> StreamOptions | None:
-    """Return the options in a frame's first row; None if the row has no options or is malformed."""
-    try:
-        found = _options_in(data)
-        return None if found is None else read_options(StreamOptions, data, *found, limits)
-    except JellyError:
-        return None
 
 
 class Decoder(RowReader):

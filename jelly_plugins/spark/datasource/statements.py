@@ -30,11 +30,10 @@ from ...codec import (
     delimit,
 )
 from ...codec.common.positions import POSITIONS
-from ...codec.rdf.decoder import opens_with_options
 from ...errors import JellyError
 from ...io.sinks import compressed, compression_of
 from ...io.sources import Input
-from ...io.streams import RestartPoint, find_restarts
+from ...io.streams import RestartPoint, find_restarts, opens_with_options
 from .columns import GRAPH, check_written, complete, joined
 from .files import DataFile, Files
 from .options import Settings
