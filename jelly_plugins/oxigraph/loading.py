@@ -26,7 +26,6 @@ Reference: RDF 1.2 Concepts, section "Triple Terms and Reification".
 from __future__ import annotations
 
 import re
-from codecs import getincrementaldecoder
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from functools import partial
@@ -651,15 +650,9 @@ def _guarded(
     """
     openings = 0
     before = b""
-    decoder = getincrementaldecoder("utf-8")()
-    for chunk in chain(chunks, (b"",)):
+    for chunk in chunks:
         joint = before + chunk[:_OVERLAP]
         if scan is None:
-            # Oxigraph does not check comments of N-Triples.
-            try:
-                decoder.decode(chunk, final=not chunk)
-            except UnicodeDecodeError:
-                raise _UnsureError from None
             openings += chunk.count(b"<<(") + (before[-2:] + chunk[:2]).count(b"<<(")
             unsure = openings > DEPTH
         else:

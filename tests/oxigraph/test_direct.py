@@ -15,7 +15,6 @@ from jelly_plugins.io.streams import write_bytes
 from jelly_plugins.oxigraph import BOOKKEEPING, load
 from jelly_plugins.oxigraph import loading as direct
 
-from ..conversions import converted
 from .support import O, P, S, Triple, contents
 
 #: More than one transaction on disk.
@@ -176,18 +175,6 @@ def test_errors_name_the_place_and_leave_the_store_as_it_was(
         assert caught.value.line in (before.count(b"\n") + 1, before.count(b"\n") + 2)
         assert caught.value.column is not None
     assert contents(store) == {str(old)}
-
-
-@pytest.mark.parametrize("name", ["nt", "nq"])
-@pytest.mark.parametrize("comment", [b"# \xff\n", b"# \xc3"])
-def test_comments_are_utf_8_as_in_conversions(name: str, comment: bytes) -> None:
-    for read in (
-        lambda: load(ox.Store(), FILLER + comment, format=name),
-        lambda: converted(FILLER + comment, name, "nq"),
-    ):
-        with pytest.raises(TextError) as caught:
-            read()
-        assert caught.value.line == 9001
 
 
 def test_jelly_that_was_given_as_text(store: ox.Store) -> None:
