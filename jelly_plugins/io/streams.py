@@ -47,7 +47,7 @@ from ..codec import (
     delimit,
     describe,
 )
-from ..codec.common.detection import StreamKind, kind_of
+from ..codec.common.detection import StreamKind, jena_kind_of, kind_of
 from ..codec.common.limits import over
 from ..codec.common.options import read_options
 from ..codec.common.row_reader import ROW_TAG
@@ -135,7 +135,31 @@ def _other_kind(opening: bytes) -> str | None:
     if _TEXT.match(opening) is not None and not _CONTROL.search(opening):
         return "text, not Jelly"
     kind = kind_of(opening)
-    return f"{kind}, not Jelly-RDF" if kind in _OTHER_KINDS else None
+    if kind in _OTHER_KINDS:
+        return f"{kind}, not Jelly-RDF"
+    kind = jena_kind_of(opening)
+    if kind is StreamKind.RDF_THRIFT:
+        return f"{kind}, not Jelly: jelly convert --from rt converts it"
+    if kind is StreamKind.RDF_PROTOBUF and not _may_be_jelly(opening):
+        return f"{kind}, not Jelly: jelly convert --from rpb converts it"
+    return None
+
+
+def _may_be_jelly(opening: bytes) -> bool:
+    """Whether what opens like RDF Protobuf may be Jelly: options have numbers where the declaration
+    of a prefix has text."""
+    if not is_delimited(opening):
+        return True
+    end = len(opening)
+    try:
+        _, pos = read_varint(opening, 0, end)
+        if opening[pos] != ROW_TAG:
+            return False
+        _, start, stop, _ = read_field(opening, pos, end)
+        _, start, stop, _ = read_field(opening, start, stop)
+    except WireError:
+        return True
+    return start == stop or min(opening[start:stop]) < 0x20
 
 
 def _options_in(data: bytes) -> tuple[int, int] | None:
