@@ -19,7 +19,7 @@ from ..backends import get_backend
 from ..codec import AnyFrame, Limits, PhysicalType, Statement, delimit
 from ..codec.common.detection import kind_of
 from ..codec.text.ntriples import parse_nquads, parse_ntriples
-from ..errors import JellyError, SourceError, TermError
+from ..errors import JellyError, SourceError, TermError, shown
 from ..io.chunks import ChunkFile, ChunkReader, Joined
 from ..io.sinks import Destination, Writable, is_replaceable, open_output
 from ..io.sources import (
@@ -323,7 +323,7 @@ def _format_of(named: object, parameter: str) -> Format:
     """The format that the name of a source or an output has."""
     found = format_of(named)
     if found is None:
-        raise ValueError(f"the format of {named!r} is unknown: give {parameter}=")
+        raise ValueError(f"the format of {shown(name_of(named))} is unknown: give {parameter}=")
     return found
 
 

@@ -18,7 +18,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any, BinaryIO, Final, Generic, Protocol, TypeAlias, TypeVar
 
-from ..errors import SourceError
+from ..errors import SourceError, shown
 from .sources import (
     SUFFIXES,
     UNSUPPORTED_SUFFIXES,
@@ -98,7 +98,7 @@ def open_output(dst: Destination) -> Iterator[Writable]:
             yield out
         return
     if not hasattr(dst, "write"):
-        raise TypeError(f"a path or an open binary file is needed, not {dst!r}")
+        raise TypeError(f"a path or an open binary file is needed, not {shown(dst)}")
     name = name_of(dst)
     if getattr(dst, "closed", False):
         raise SourceError("the file is closed", source=name)
