@@ -297,6 +297,7 @@ def _by_chunks(given: Sequence[Given], dst: Destination, target: Format, job: Jo
                 row.write(source, out, target, job)
             except JellyError as error:
                 raise source.located(error) from error.__cause__
+            job.counter.end()
     except jelly.UndeclaredError:
         untouched = not job.counter.frames or is_replaceable(dst)
         if job.settings.changes.rdf_star is not None or job.star or not untouched:

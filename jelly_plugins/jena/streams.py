@@ -426,8 +426,8 @@ def write(
         while batch := list(islice(iterator, BATCH)):
             out.write(_rows_of(writer, batch))
             steps.reach(writer.statements)
-    count: int = writer.statements
-    steps.end(count)
+        count: int = writer.statements
+        steps.end(count)
     return count
 
 
