@@ -202,7 +202,7 @@ def write_graphs(
     :raises JellyError: a graph cannot be written with these options.
     :raises TypeError: a single graph was given, or an object that is not a graph.
 
-    No graphs at all make a stream with its options only, which reads as one empty graph.
+    No graphs at all make an empty file: a frame with the options would be a graph.
 
     >>> import io
     >>> write_graphs([Graph(), Graph()], io.BytesIO())
@@ -214,7 +214,11 @@ def write_graphs(
     counted = Counted(graphs)
     options, iterator = with_options(counted, options, _grouped_options)
     terms = EncoderTerms()
-    elements = _elements(iterator, options, namespaces, terms)
+    first = next(iterator, None)
+    if first is None:
+        write_delimited((), dst)
+        return 0
+    elements = _elements(chain((first,), iterator), options, namespaces, terms)
     frames = encode_elements(
         elements, terms, options, settings, framed=True, namespaces=bool(namespaces)
     )
