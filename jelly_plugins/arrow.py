@@ -493,7 +493,7 @@ def write(
             encoder = ColumnEncoder(options or _options(TRIPLES), limits=limits, **settings)
         for frame in encoder.finish():
             out.write(delimit(frame))
-    steps.end(written)
+        steps.end(written)
     return written
 
 

@@ -9,7 +9,37 @@ The codec sets frame and row; the code that opened the source adds its name.
 
 from __future__ import annotations
 
-from typing import Self
+import reprlib
+from typing import Final, Self
+
+#: Characters of a value, or of a source's name, that a message has. Data may be given as either.
+_SHOWN: Final = 100
+_SHOWN_NAME: Final = 200
+
+_REPR: Final = reprlib.Repr()
+_REPR.maxlevel = 2
+_REPR.maxstring = _REPR.maxother = _SHOWN
+
+
+def shown(value: object) -> str:
+    """The repr of a wrong argument for a message, shortened.
+
+    >>> shown("data.ttl"), len(shown([b"x" * 1000] * 1000))
+    ("'data.ttl'", 99)
+    """
+    return _cut(_REPR.repr(value), _SHOWN)
+
+
+def _cut(text: str, most: int) -> str:
+    half = most // 2 - 2
+    return text if len(text) <= most else f"{text[:half]}...{text[-half:]}"
+
+
+def _located(source: str | None, places: dict[str, int | None], message: str) -> str:
+    """A message after its place, as far as known."""
+    place = ", ".join(f"{word} {number}" for word, number in places.items() if number is not None)
+    where = [part for part in (source and _cut(source, _SHOWN_NAME), place) if part]
+    return ": ".join([*where, message])
 
 
 class JellyError(ValueError):
@@ -48,13 +78,7 @@ class JellyError(ValueError):
         return self
 
     def __str__(self) -> str:
-        places = [
-            f"{word} {number}"
-            for word, number in (("frame", self.frame), ("row", self.row))
-            if number is not None
-        ]
-        where = [part for part in (self.source, ", ".join(places)) if part]
-        return ": ".join([*where, self.message])
+        return _located(self.source, {"frame": self.frame, "row": self.row}, self.message)
 
 
 class SourceError(JellyError):
@@ -90,13 +114,8 @@ class TextError(JellyError):
         self.column = column
 
     def __str__(self) -> str:
-        places = [
-            f"{word} {number}"
-            for word, number in (("row", self.row), ("line", self.line), ("column", self.column))
-            if number is not None
-        ]
-        where = [part for part in (self.source, ", ".join(places)) if part]
-        return ": ".join([*where, self.message])
+        places = {"row": self.row, "line": self.line, "column": self.column}
+        return _located(self.source, places, self.message)
 
 
 class LimitError(JellyError):

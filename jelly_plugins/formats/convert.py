@@ -19,7 +19,7 @@ from ..backends import get_backend
 from ..codec import AnyFrame, Limits, PhysicalType, Statement, delimit
 from ..codec.common.detection import kind_of
 from ..codec.text.ntriples import parse_nquads, parse_ntriples
-from ..errors import JellyError, SourceError, TermError
+from ..errors import JellyError, SourceError, TermError, shown
 from ..io.chunks import ChunkFile, ChunkReader, Joined
 from ..io.sinks import Destination, Writable, is_replaceable, open_output
 from ..io.sources import (
@@ -297,6 +297,7 @@ def _by_chunks(given: Sequence[Given], dst: Destination, target: Format, job: Jo
                 row.write(source, out, target, job)
             except JellyError as error:
                 raise source.located(error) from error.__cause__
+            job.counter.end()
     except jelly.UndeclaredError:
         untouched = not job.counter.frames or is_replaceable(dst)
         if job.settings.changes.rdf_star is not None or job.star or not untouched:
@@ -323,7 +324,7 @@ def _format_of(named: object, parameter: str) -> Format:
     """The format that the name of a source or an output has."""
     found = format_of(named)
     if found is None:
-        raise ValueError(f"the format of {named!r} is unknown: give {parameter}=")
+        raise ValueError(f"the format of {shown(name_of(named))} is unknown: give {parameter}=")
     return found
 
 

@@ -305,9 +305,17 @@ class Counter:
             self.frames += 1
             yield frame
 
-    def conversion(self) -> Conversion:
-        """All that was counted, at the end."""
+    def end(self) -> None:
+        """Call the callback a last time: before a file is replaced, since it may raise."""
         self._steps.end(self.statements)
+
+    def ended(self, frames: Iterable[bytes]) -> Iterator[bytes]:
+        """Frames, and :meth:`end` after them."""
+        yield from frames
+        self.end()
+
+    def conversion(self) -> Conversion:
+        """All that was counted."""
         beside = {"frame metadata entries": self._metadata, "empty graphs": self._empty_graphs}
         return Conversion(
             statements=self.statements,

@@ -137,7 +137,7 @@ def transcode(
             frames = _regrouped(adapted, encoder, lossy=lossy)
         else:
             frames = encode_frames(adapted, options=merged, **restarts)
-        write_jelly(frames, dst, delimited=delimited)
+        write_jelly(counter.ended(frames), dst, delimited=delimited)
         return counter.statements
 
 

@@ -18,7 +18,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any, BinaryIO, Final, Generic, Protocol, TypeAlias, TypeVar
 
-from ..errors import SourceError
+from ..errors import SourceError, shown
 from .sources import (
     SUFFIXES,
     UNSUPPORTED_SUFFIXES,
@@ -98,32 +98,39 @@ def open_output(dst: Destination) -> Iterator[Writable]:
             yield out
         return
     if not hasattr(dst, "write"):
-        raise TypeError(f"a path or an open binary file is needed, not {dst!r}")
+        raise TypeError(f"a path or an open binary file is needed, not {shown(dst)}")
     name = name_of(dst)
     if getattr(dst, "closed", False):
         raise SourceError("the file is closed", source=name)
     if isinstance(dst, io.TextIOBase):
         raise SourceError("the file is not open in binary mode", source=name)
     with _named(name):
-        if isinstance(dst, io.RawIOBase):
-            yield _Raw(dst)
-        else:
-            yield dst
+        yield _Whole(dst)
 
 
-class _Raw:
-    """Writes all to a raw file, which may take less than it is given."""
+class _Whole:
+    """Writes all to an open file, which may take less than it is given: raw files do, and objects
+    that pass a raw file's answer on.
+    """
 
-    def __init__(self, file: io.RawIOBase) -> None:
+    def __init__(self, file: Writable) -> None:
         self._file = file
 
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._file, name)
+
     def write(self, data: bytes, /) -> None:
-        rest = memoryview(data)
+        rest: Any = data
         while rest:
             written = self._file.write(rest)
-            if written is None:
+            if written is None and isinstance(self._file, io.RawIOBase):
                 raise BlockingIOError(errno.EAGAIN, "the file is in non-blocking mode")
-            rest = rest[written:]
+            if type(written) is not int:
+                # Such as None: not all files say how much they took.
+                return
+            if written <= 0:
+                raise OSError(errno.EIO, "the file takes no more bytes")
+            rest = memoryview(rest)[written:]
 
 
 @contextmanager

@@ -18,7 +18,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from enum import StrEnum
 from typing import Any, BinaryIO, Final, Protocol, Self, TypeAlias, TypeGuard
 
-from ..errors import JellyError, MissingExtraError, SourceError, TruncatedError
+from ..errors import JellyError, MissingExtraError, SourceError, TruncatedError, shown
 from ..lazy import library
 
 
@@ -142,7 +142,7 @@ class Input(Closing):
         elif hasattr(src, "read"):
             file = src
         else:
-            raise TypeError(f"a path, bytes or an open binary file is needed, not {src!r}")
+            raise TypeError(f"a path, bytes or an open binary file is needed, not {shown(src)}")
         # read1 returns the available bytes, where read would wait for all requested ones.
         self._read = getattr(file, "read1", file.read)
         self._response = file if _is_response(file) else None
@@ -518,7 +518,7 @@ def format_named(name: FormatName) -> Format:
     )
     if found is None:
         hint = did_you_mean(plain, FORMAT_NAMES) if plain else ""
-        raise ValueError(f"{name!r} is not one of the formats {', '.join(Format)}{hint}")
+        raise ValueError(f"{shown(name)} is not one of the formats {', '.join(Format)}{hint}")
     return found
 
 

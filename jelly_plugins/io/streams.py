@@ -236,6 +236,11 @@ class FrameBytes(Closing):
         """Whether frames are delimited; None before the first was read."""
         return self._splitter.delimited
 
+    @property
+    def empty(self) -> bool:
+        """Whether the frame that was read is not in the source, which has no bytes."""
+        return not self._opening
+
     def __iter__(self) -> Iterator[bytes]:
         return self._frames
 
@@ -427,9 +432,10 @@ class FrameReader(StreamReader[Frame[StatementT, IriT, GraphT]], Generic[Stateme
         read: list[Any] = []
         while self._decoder.options is None:
             frame = next(self._decoding, None)
-            if frame is None or len(read) == _FRAMES_BEFORE_OPTIONS:
+            if frame is not None and len(read) < _FRAMES_BEFORE_OPTIONS:
+                read.append(frame)
+            elif self._decoder.options is None:
                 raise OptionsError("no options were read", source=self.name)
-            read.append(frame)
         if read:
             self._items = _after(read, self._decoding)
         options: StreamOptions = self._decoder.options
@@ -437,7 +443,8 @@ class FrameReader(StreamReader[Frame[StatementT, IriT, GraphT]], Generic[Stateme
 
     def _read(self, number: int, data: bytes) -> Iterable[Any]:  # noqa: ARG002
         self.data = data
-        return (self._decoder.decode(data),)
+        frame = self._decoder.decode(data)
+        return () if self._source.empty else (frame,)
 
 
 #: A reader of frames in the terms of any library.
@@ -703,8 +710,10 @@ def encode_frames(
         yield encoder.flush(frame.metadata)
         written += len(frame.statements)
         steps.reach(written)
-    # A stream without frames still has its options.
-    yield from encoder.finish()
+    # A flat stream without frames still has its options. In a grouped one, their frame would be a
+    # graph or dataset: without any, the stream is empty.
+    if not options.grouped:
+        yield from encoder.finish()
     steps.end(written)
 
 
@@ -767,7 +776,8 @@ def write_frames(
 ) -> int:
     """Write a delimited stream of one frame for each of ``frames``, in generic terms.
 
-    With a grouped logical type each frame is one graph or dataset. See :func:`encode_frames`.
+    With a grouped logical type each frame is one graph or dataset, and no frames at all make an
+    empty file. See :func:`encode_frames`.
 
     :return: the number of ``frames``.
     """

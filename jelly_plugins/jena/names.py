@@ -6,6 +6,7 @@ from enum import StrEnum
 from typing import Final
 
 from ..codec.common.detection import StreamKind, jena_kind_of
+from ..errors import shown
 from ..io.sources import ending_of
 
 #: Bytes at the start of a source from which its encoding is detected.
@@ -38,7 +39,7 @@ def format_named(name: str) -> JenaFormat:
     """
     found = _NAMES.get(name.lower().replace("-", "")) if isinstance(name, str) else None
     if found is None:
-        raise ValueError(f"{name!r} is not one of the formats {', '.join(JenaFormat)}")
+        raise ValueError(f"{shown(name)} is not one of the formats {', '.join(JenaFormat)}")
     return found
 
 

@@ -28,7 +28,7 @@ from ..codec.common.positions import GRAPH, OBJECT
 from ..codec.common.terms import build, terms_of
 from ..codec.text.lines import unescaped
 from ..codec.text.ntriples import LineParser, read_label, statement_text
-from ..errors import JellyError, SourceError, StatementError, TermError, TextError
+from ..errors import JellyError, SourceError, StatementError, TermError, TextError, shown
 from ..io.chunks import Chunk, ChunkReader, reject_relative
 from ..io.sinks import Destination, Writable, open_output
 from ..io.sources import CHUNK, Closing, Input, Source, name_of
@@ -426,8 +426,8 @@ def write(
         while batch := list(islice(iterator, BATCH)):
             out.write(_rows_of(writer, batch))
             steps.reach(writer.statements)
-    count: int = writer.statements
-    steps.end(count)
+        count: int = writer.statements
+        steps.end(count)
     return count
 
 
@@ -463,6 +463,6 @@ def format_for(dst: Destination) -> JenaFormat:
     found = format_of(dst)
     if found is None:
         raise ValueError(
-            f"the name {name_of(dst)!r} is of neither RDF Thrift nor RDF Protobuf: give format"
+            f"the name {shown(name_of(dst))} is of neither RDF Thrift nor RDF Protobuf: give format"
         )
     return found

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
+from ..errors import shown
 from ..io import sources
 
 
@@ -148,7 +149,8 @@ def _format_named(name: str) -> LogFormat:
         return found or LogFormat(sources.format_named(name))
     except ValueError:
         raise ValueError(
-            f"{name!r} is not one of the syntaxes {', '.join(LogFormat)}, nor a media type of one"
+            f"{shown(name)} is not one of the syntaxes {', '.join(LogFormat)}, nor a media type of "
+            "one"
         ) from None
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Final, Self, Unpack
 
 from ..codec import Limits
-from ..errors import JellyError
+from ..errors import JellyError, shown
 from ..formats.reading import pyoxigraph_module
 from ..io.sources import Closing, Input, Source, name_of
 from ..lazy import library
@@ -148,7 +148,7 @@ def source_syntax(src: Any, name: str | None, dialect: str | None) -> Syntax:
     if name is None:
         requested = format_of(src)
         if requested is None:
-            raise ValueError(f"the syntax of {name_of(src)} is not known: format= names it")
+            raise ValueError(f"the syntax of {shown(name_of(src))} is not known: format= names it")
         name = requested
     return syntax_named(name, dialect)
 

@@ -100,7 +100,7 @@ def write_messages(
             steps,
         )
         writer.finish()
-    steps.end(number)
+        steps.end(number)
     return number
 
 
@@ -184,15 +184,13 @@ def convert_messages(
     options = wanted.options or log_options(graphs=source.format.has_graphs)
     again = rewinder(src) if is_replaceable(dst) else None
     try:
-        result = _convert(src, dst, source, target, options, wanted, steps)
+        return _convert(src, dst, source, target, options, wanted, steps)
     except UndeclaredError:
         if again is None:
             raise
         again()
         options = replace(options, rdf_star=True)
-        result = _convert(src, dst, source, target, options, wanted, steps)
-    steps.end(result.messages)
-    return result
+        return _convert(src, dst, source, target, options, wanted, steps)
 
 
 def _convert(
@@ -221,6 +219,7 @@ def _convert(
         name = log.name
         number = _write_all(log, writer.write, lambda error: error.locate(source=name), steps)
         writer.finish()
+        steps.end(number)
     left_out = {"frame metadata entries": writer.left_out} if writer.left_out else {}
     return LogConversion(messages=number, left_out=left_out)
 

@@ -116,7 +116,7 @@ def dump(
         text = text_output(dst, chosen.limits) if form is Format.JELLY_TEXT else nullcontext(dst)
         with text as jelly:
             _dump_jelly(store, jelly, graph, chosen, job)
-        return job.counter.conversion().statements
+        return job.counter.statements
     if chosen.options is not None:
         raise ValueError(f"options apply to Jelly only, and the format is {form}")
     with StoreReader(store, graph, chosen) as source, open_output(dst) as out:
@@ -124,7 +124,8 @@ def dump(
             FORMATS[form].write(source, out, form, job)
         except JellyError as error:
             raise source.located(error) from error.__cause__
-    return job.counter.conversion().statements
+        job.counter.end()
+    return job.counter.statements
 
 
 def _job(settings: WriteSettings) -> Job:
@@ -156,9 +157,9 @@ def _dump_jelly(
                 StoreReader(store, graph, chosen) as source,
                 closing(encoded(source, options, job)) as frames,
             ):
-                write_jelly(frames, dst)
+                write_jelly(job.counter.ended(frames), dst)
         else:
-            write_jelly(_frames(store, graph, options, chosen, job), dst)
+            write_jelly(job.counter.ended(_frames(store, graph, options, chosen, job)), dst)
 
     try:
         write(options)
@@ -368,8 +369,8 @@ def _encode(quads: Iterable[Quad | Triple], settings: WriteSettings) -> Generato
     options, iterator = with_options(quads, settings.options, _infer_options)
     triples = options.physical_type is PhysicalType.TRIPLES
     source = _QuadReader(iterator, triples=triples, namespaces=settings.namespaces or {})
-    yield from encoded(source, options, job)
-    return job.counter.conversion().statements
+    yield from job.counter.ended(encoded(source, options, job))
+    return job.counter.statements
 
 
 class _QuadReader(ChunkReader):

@@ -20,7 +20,7 @@ from ..codec import Kind
 from ..codec.common.positions import GRAPH, POSITIONS, SUBJECT
 from ..codec.common.terms import XSD_STRING
 from ..codec.text.ntriples import read_label, written_label
-from ..errors import TermError
+from ..errors import TermError, shown
 
 #: What pyoxigraph takes for the name of a graph.
 GraphName: TypeAlias = NamedNode | BlankNode | DefaultGraph
@@ -60,14 +60,16 @@ def check_store(store: object) -> None:
     """Reject the path of a store where a store object is required."""
     if isinstance(store, str | bytes | os.PathLike):
         raise TypeError(
-            f"a pyoxigraph.Store is needed, not {store!r}; Store(path) opens one on disk"
+            f"a pyoxigraph.Store is needed, not {shown(store)}; Store(path) opens one on disk"
         )
 
 
 def check_graph(graph: object) -> None:
     """Reject an invalid graph name, such as a string."""
     if not isinstance(graph, GraphName):
-        raise TypeError(f"graph must be a NamedNode, BlankNode or DefaultGraph (got {graph!r})")
+        raise TypeError(
+            f"graph must be a NamedNode, BlankNode or DefaultGraph (got {shown(graph)})"
+        )
 
 
 def describe(term: object) -> tuple[Any, ...]:

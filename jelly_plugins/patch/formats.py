@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import Final, Literal
 
 from ..codec import PatchOptions, PatchStatementType, PatchStreamType
-from ..errors import OptionsError
+from ..errors import OptionsError, shown
 from ..io.sources import ending_of
 
 
@@ -63,7 +63,7 @@ def format_named(given: PatchFormat | str | None) -> PatchFormat | None:
         if isinstance(found, PatchFormat):
             return found
     raise OptionsError(
-        f"{given!r} is not one of the formats of patches, which are {', '.join(PatchFormat)}"
+        f"{shown(given)} is not one of the formats of patches, which are {', '.join(PatchFormat)}"
     )
 
 

@@ -31,7 +31,7 @@ from ..codec.patch.operations import (
     delete_namespace,
 )
 from ..codec.text.ntriples import Notation, term_text
-from ..errors import ChainError, JellyError, OrderError, StatementError
+from ..errors import ChainError, JellyError, OrderError, StatementError, shown
 from ..io.sinks import Destination
 from ..io.sources import Source
 from ..notebook import Shown
@@ -248,7 +248,7 @@ def invert(patch: Patch, *, id: Any = None) -> Patch:  # noqa: A002
     ['TX', 'D', 'TC']
     """
     if not isinstance(patch, Patch):
-        raise TypeError(f"a Patch is needed, not {patch!r}; read_patches(path) reads a log")
+        raise TypeError(f"a Patch is needed, not {shown(patch)}; read_patches(path) reads a log")
     operations = _inverse(parts_of(patch), {})
     return Patch(operations, chain_headers(id, patch.id))
 

@@ -35,7 +35,7 @@ from ..codec.patch.operations import (
     delete_namespace,
     header,
 )
-from ..errors import LimitError, TruncatedError
+from ..errors import LimitError, TruncatedError, shown
 from ..notebook import MOST_ROWS, short, table
 
 __all__ = [
@@ -246,10 +246,10 @@ def _next(source: Iterator[AnyOperation]) -> AnyOperation:
 def check_patches(patches: object) -> None:
     """Reject one patch, or the path of a log, where patches are required."""
     if isinstance(patches, Patch):
-        raise TypeError(f"patches are needed, not {patches!r}; for one patch, give [patch]")
+        raise TypeError(f"patches are needed, not {shown(patches)}; for one patch, give [patch]")
     if isinstance(patches, str | bytes | os.PathLike):
         raise TypeError(
-            f"patches are needed, not {patches!r}; read_patches(path) reads those of a log"
+            f"patches are needed, not {shown(patches)}; read_patches(path) reads those of a log"
         )
 
 

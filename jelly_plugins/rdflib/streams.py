@@ -22,7 +22,7 @@ from ..codec import (
     PhysicalType,
     StreamOptions,
 )
-from ..errors import JellyError, StatementError
+from ..errors import JellyError, StatementError, shown
 from ..io.sinks import Counted, Destination
 from ..io.sources import Source
 from ..io.streams import (
@@ -120,7 +120,9 @@ def write_statements(
     1
     """
     if isinstance(statements, Graph):
-        raise TypeError(f"statements are needed, not {statements!r}; graph.serialize writes it")
+        raise TypeError(
+            f"statements are needed, not {shown(statements)}; graph.serialize writes it"
+        )
     options, iterator = with_options(statements, settings.get("options"))
     settings["options"] = options
     triples = options.physical_type is PhysicalType.TRIPLES
@@ -200,19 +202,23 @@ def write_graphs(
     :raises JellyError: a graph cannot be written with these options.
     :raises TypeError: a single graph was given, or an object that is not a graph.
 
-    No graphs at all make a stream with its options only, which reads as one empty graph.
+    No graphs at all make an empty file: a frame with the options would be a graph.
 
     >>> import io
     >>> write_graphs([Graph(), Graph()], io.BytesIO())
     2
     """
     if isinstance(graphs, Graph):
-        raise TypeError(f"graphs are needed, not {graphs!r}; for one graph, give [graph]")
+        raise TypeError(f"graphs are needed, not {shown(graphs)}; for one graph, give [graph]")
     settings = WriteSettings(progress=progress, limits=limits)
     counted = Counted(graphs)
     options, iterator = with_options(counted, options, _grouped_options)
     terms = EncoderTerms()
-    elements = _elements(iterator, options, namespaces, terms)
+    first = next(iterator, None)
+    if first is None:
+        write_delimited((), dst)
+        return 0
+    elements = _elements(chain((first,), iterator), options, namespaces, terms)
     frames = encode_elements(
         elements, terms, options, settings, framed=True, namespaces=bool(namespaces)
     )

@@ -25,7 +25,7 @@ from ..codec import DEFAULT_GRAPH, BlankNode, DefaultGraph, Iri, Kind
 from ..codec import Literal as GenericLiteral
 from ..codec.common.positions import POSITIONS
 from ..codec.common.terms import XSD_STRING, terms_of
-from ..errors import JellyError, TermError
+from ..errors import JellyError, TermError, shown
 from ..io.streams import BATCH
 from .memory import compiled
 
@@ -282,4 +282,4 @@ def describe(term: object) -> tuple[Any, ...]:
 def reject_no_graph(graph: object) -> None:
     """Reject an object that is not a graph, such as the path of a file."""
     if not isinstance(graph, Graph):
-        raise TypeError(f"an rdflib.Graph is needed, not {graph!r}")
+        raise TypeError(f"an rdflib.Graph is needed, not {shown(graph)}")

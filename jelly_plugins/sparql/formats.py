@@ -7,6 +7,7 @@ from importlib import import_module
 from typing import Any, Final, Self
 
 from ..codec.common.detection import StreamKind, kind_of
+from ..errors import shown
 from ..io.sources import ending_of
 from ..jena.names import JenaFormat, detect
 
@@ -74,7 +75,7 @@ def format_named(name: str) -> ResultsFormat:
     """
     found = _NAMES.get(name.lower())
     if found is None:
-        raise ValueError(f"{name!r} is not one of the formats {', '.join(ResultsFormat)}")
+        raise ValueError(f"{shown(name)} is not one of the formats {', '.join(ResultsFormat)}")
     return found
 
 

@@ -12,7 +12,7 @@ from ..codec.common.detection import StreamKind, is_cut, kind_of
 from ..codec.sparql.decoder import ResultsDecoder, ResultsFrame
 from ..codec.sparql.encoder import DEFAULT_FRAME_CELLS, ResultsEncoder, encode_boolean
 from ..codec.sparql.options import RESULTS_LIMITS, ResultsOptions
-from ..errors import JellyError, LimitError, SourceError, TruncatedError
+from ..errors import JellyError, LimitError, SourceError, TruncatedError, shown
 from ..io.sinks import Counted, Destination, open_output
 from ..io.sources import Closing, Input, Source, name_of
 from ..io.streams import GENERIC
@@ -269,7 +269,7 @@ def format_for(dst: Destination, format: ResultsFormat | str | None) -> ResultsF
     found = format_of(dst)
     if found is None:
         raise ValueError(
-            f"the format of {name_of(dst)!r} is unknown: give format, such as 'jellys'"
+            f"the format of {shown(name_of(dst))} is unknown: give format, such as 'jellys'"
         )
     return found
 

@@ -17,7 +17,11 @@ from jelly_plugins import (
     StreamOptions,
     Triple,
     convert,
+    jena,
+    messages,
+    patch,
     read,
+    sparql,
     write,
     write_frames,
 )
@@ -152,3 +156,28 @@ def test_notation3_is_named() -> None:
         convert("x.n3.gz", io.BytesIO(), target_format="nt")
     with pytest.raises(ValueError, match="Notation3 is not supported"):
         convert(b"", io.BytesIO(), source_format="N3", target_format="nt")
+
+
+@pytest.mark.parametrize("given", [b"x" * 9999, [b"x" * 9999] * 9999, "<urn:x>\n" * 9999])
+def test_messages_do_not_repeat_data_that_is_given_as_a_path_or_a_name(given: Any) -> None:
+    file = io.BytesIO()
+    name = str(given)
+    calls: list[Callable[[], object]] = [
+        lambda: convert(given, file, target_format="nt"),
+        lambda: convert(b"", given, source_format="nt", target_format="nt"),
+        lambda: convert(b"", file, source_format="nt", target_format=name),
+        lambda: list(read(given)),
+        lambda: write([], given),
+        lambda: messages.read_messages(given),
+        lambda: messages.write_messages([], file, format=name),
+        lambda: jena.write([], given),
+        lambda: jena.write([], file, format=name),
+        lambda: sparql.write_results([], [], given),
+        lambda: sparql.write_results([], [], file, format=name),
+        lambda: patch.write_patches([], given),
+        lambda: patch.write_patches([], file, format=name),
+    ]
+    for call in calls:
+        with pytest.raises((ValueError, TypeError)) as caught:
+            call()
+        assert len(str(caught.value)) < 300

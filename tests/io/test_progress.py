@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from jelly_plugins import Frame, Iri, StreamOptions, Triple, jena, write, write_frames
+from jelly_plugins import Frame, Iri, StreamOptions, Triple, convert, jena, write, write_frames
 from jelly_plugins.io.streams import write_bytes
 from jelly_plugins.messages import convert_messages, write_messages
 
@@ -106,3 +107,57 @@ def test_progress_of_messages_from_jelly() -> None:
             progress=reported.append,
         )
         assert (len(reported), sum(reported)) == (3, NUMBER)
+
+
+def _to(path: Path) -> dict[str, Callable[[Any], object]]:
+    """Functions that write 20 statements or messages to a path."""
+    triples = TRIPLES[:20]
+    data = write_bytes(triples)
+    calls: dict[str, Callable[[Any], object]] = {
+        "write": lambda progress: write(triples, path, progress=progress),
+        "jena": lambda progress: jena.write(triples, path, format="rt", progress=progress),
+        "messages": lambda progress: write_messages(
+            [triples] * 20, path, format="nt", progress=progress
+        ),
+        "converted messages": lambda progress: convert_messages(
+            data, path, source_format="jelly", target_format="nt", progress=progress
+        ),
+        "arrow": lambda progress: pytest.importorskip("jelly_plugins.arrow").write(
+            pytest.importorskip("jelly_plugins.arrow").read(data), path, progress=progress
+        ),
+    }
+    for target in ("jelly", "jelly-text", "nt", "ttl"):
+        calls[f"nt to {target}"] = lambda progress, target=target: convert(
+            b"<urn:a> <urn:p> <urn:o> .\n",
+            path,
+            source_format="nt",
+            target_format=target,
+            progress=progress,
+        )
+        calls[f"jelly to {target}"] = lambda progress, target=target: convert(
+            [data, data], path, source_format="jelly", target_format=target, progress=progress
+        )
+
+        def dump(progress: Any, target: str = target) -> object:
+            pyoxigraph = pytest.importorskip("pyoxigraph")
+            from jelly_plugins import oxigraph
+
+            store = pyoxigraph.Store()
+            oxigraph.load(store, data)
+            return oxigraph.dump(store, path, format=target, progress=progress)
+
+        calls[f"dump of {target}"] = dump
+    return calls
+
+
+@pytest.mark.parametrize("name", _to(Path()))
+def test_an_exception_of_the_last_call_keeps_the_old_file(name: str, tmp_path: Path) -> None:
+    def stop(number: int) -> None:
+        raise InterruptedError(number)
+
+    path = tmp_path / "x"
+    path.write_bytes(b"old")
+    with pytest.raises(InterruptedError):
+        _to(path)[name](stop)
+    assert path.read_bytes() == b"old"
+    assert len(list(tmp_path.iterdir())) == 1

@@ -270,14 +270,54 @@ class Partial(io.RawIOBase):
         return len(chunk)
 
 
-def test_raw_files_get_everything_and_stay_open() -> None:
-    file = Partial()
+class Delegating:
+    """Not a raw file, and answers as one."""
+
+    closed = False
+
+    def __init__(self) -> None:
+        self._file = Partial()
+        self.taken = self._file.taken
+
+    def write(self, data: Any, /) -> int:
+        return self._file.write(data)
+
+
+@pytest.mark.parametrize("kind", [Partial, Delegating])
+def test_files_that_take_a_part_get_everything_and_stay_open(kind: Any) -> None:
+    file = kind()
     put(file)
     assert bytes(file.taken) == DATA
     with pytest.raises(KeyError), open_output(file) as out:
         fail(out, KeyError("mine"))
     assert bytes(file.taken).startswith(DATA)
     assert not file.closed
+
+
+class Answering:
+    """Takes all it is given, unless it says otherwise."""
+
+    def __init__(self, answer: Any) -> None:
+        self.answer = answer
+        self.taken = b""
+
+    def write(self, data: bytes, /) -> Any:
+        self.taken += data
+        return self.answer
+
+
+@pytest.mark.parametrize("answer", [None, True, "ok", 1 << 40])
+def test_files_that_do_not_say_how_much_they_took(answer: Any) -> None:
+    file = Answering(answer)
+    put(file)
+    assert file.taken == DATA
+
+
+@pytest.mark.parametrize("answer", [0, -1])
+def test_a_file_that_takes_nothing_is_an_error(answer: int) -> None:
+    with pytest.raises(OSError, match="no more bytes") as caught:
+        put(Answering(answer))
+    assert caught.value.filename == "<Answering>"
 
 
 def test_files_that_cannot_take_bytes(tmp_path: Path) -> None:

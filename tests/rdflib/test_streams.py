@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import io
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,7 @@ from jelly_plugins import (
     Triple,
     TruncatedError,
     read_frames,
+    write_frames,
 )
 from jelly_plugins.rdflib import read_graphs, read_statements, write_graphs, write_statements
 
@@ -136,10 +138,17 @@ def test_graphs_have_their_names_in_a_stream_of_named_graphs() -> None:
     ]
 
 
-def test_no_graphs_make_a_stream_that_can_be_read() -> None:
-    for options in (None, StreamOptions(physical_type=PhysicalType.QUADS, logical_type=4)):
+def test_no_graphs_read_as_none_and_an_empty_graph_as_one() -> None:
+    grouped = StreamOptions(physical_type=PhysicalType.QUADS, logical_type=4)
+    for options in (None, grouped):
         data = written(write_graphs, [], options=options)
-        assert [len(graph) for graph in read_graphs(data)] == [0]
+        assert list(read_graphs(data)) == []
+    file = io.BytesIO()
+    assert write_frames([], file, options=grouped) == 0
+    frames = read_frames(file.getvalue())
+    assert list(frames) == []
+    assert frames.options == read_frames(file.getvalue()).options
+    assert [len(graph) for graph in read_graphs(written(write_graphs, [Graph()]))] == [0]
 
 
 def test_a_path_is_left_as_it_was_when_a_graph_cannot_be_written(tmp_path: Path) -> None:

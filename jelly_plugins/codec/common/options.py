@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from enum import Enum, IntEnum
 from typing import Any, ClassVar, Final, Self, TypeVar
 
-from ...errors import OptionsError
+from ...errors import OptionsError, shown
 from .limits import Limits, over
 from .wire import (
     BYTES,
@@ -75,7 +75,7 @@ def member(kind: type[EnumT], given: EnumT | str, parameter: str) -> EnumT:
             ):
                 return each
     known = ", ".join(name.lower().replace("_", "-") for name in kind.__members__)
-    raise OptionsError(f"{parameter} must be one of {known} (got {given!r})")
+    raise OptionsError(f"{parameter} must be one of {known} (got {shown(given)})")
 
 
 def presets(big: tuple[int, int, int], small: tuple[int, int, int]) -> dict[str, dict[str, Any]]:

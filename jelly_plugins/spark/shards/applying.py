@@ -152,7 +152,8 @@ def apply_patches(
     :raises CheckpointError: earlier batches of the application are of another streaming query.
     :raises CommitConflictError: other writers committed first, in all attempts; nothing was
         applied.
-    :raises RootError: the root has another layout, or cannot be read or written.
+    :raises RootError: the root has another layout, is a folder of other files, or cannot be read or
+        written.
     :raises JellyError: the log cannot be read, or has data that Oxigraph cannot store; nothing was
         applied.
     """

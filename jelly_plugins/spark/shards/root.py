@@ -16,7 +16,7 @@ import re
 import shutil
 import time
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -267,6 +267,8 @@ def begin(storage: Storage, shards: int | None, shard_by: ShardBy | None) -> Ver
     that of an empty store."""
     found = newest(storage)
     if found is None:
+        if isinstance(storage, Folder):
+            storage.check_new()
         shard_by = shard_by or "subject"
         return Version(shards=(Shard(),) * (shards or DEFAULT_SHARDS), shard_by=shard_by)
     has = {"shards": len(found.shards), "shard_by": found.shard_by}
@@ -380,6 +382,16 @@ class Folder:
                 return numbers_of(f"{VERSIONS}/{name}" for name in os.listdir(self.root / VERSIONS))
         except FileNotFoundError:
             return []
+
+    def check_new(self) -> None:
+        """Check that there are only files of a sharded store, such as a killed process leaves."""
+        with suppress(FileNotFoundError), self._errors("it cannot be listed", FileNotFoundError):
+            for name in os.listdir(self.root):
+                if name != VERSIONS and not name.startswith("shard="):
+                    raise RootError(
+                        f"the folder is neither a sharded store nor empty: it has {name}",
+                        source=self.name,
+                    )
 
     def read(self, number: int) -> bytes:
         """Return the file of a version.

@@ -409,3 +409,16 @@ def test_terms_that_are_rejected(name: str, text: str | None) -> None:
 def test_terms_that_were_rewritten_get_the_form_of_the_store() -> None:
     for position in range(4):
         assert canonical_terms(pa.array(["<urn:\\u0041>"]), position)[0].as_py() == "<urn:A>"
+
+
+def test_a_new_store_needs_an_empty_folder(tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_bytes(b"")
+    with pytest.raises(RootError, match=r"neither a sharded store nor empty: it has notes\.txt"):
+        apply(tmp_path, b"TX . A <urn:s> <urn:p> <urn:o> . TC .")
+    assert [path.name for path in tmp_path.iterdir()] == ["notes.txt"]
+    (tmp_path / "notes.txt").unlink()
+    (tmp_path / "shard=1").mkdir()
+    apply(tmp_path, b"TX . A <urn:s> <urn:p> <urn:o> . TC .")
+    (tmp_path / "notes.txt").write_bytes(b"")
+    apply(tmp_path, b"TX . A <urn:s> <urn:p> <urn:2> . TC .")
+    assert len(ShardedStore(tmp_path)) == 2
