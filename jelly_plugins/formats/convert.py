@@ -8,7 +8,7 @@ writer``; from Jelly to Jelly, frames stay, see ``transcode``.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
@@ -16,10 +16,10 @@ from itertools import starmap
 from typing import Any, Final, NamedTuple, TypeAlias, Unpack, cast
 
 from ..backends import get_backend
-from ..codec import AnyFrame, Limits, PhysicalType, Statement, delimit
+from ..codec import AnyFrame, Decoder, Limits, PhysicalType, Statement, delimit
 from ..codec.common.detection import kind_of
 from ..codec.text.ntriples import parse_nquads, parse_ntriples
-from ..errors import JellyError, SourceError, TermError, shown
+from ..errors import JellyError, LimitError, SourceError, TermError, shown
 from ..io.chunks import ChunkFile, ChunkReader, Joined
 from ..io.sinks import Destination, Writable, is_replaceable, open_output
 from ..io.sources import (
@@ -33,7 +33,14 @@ from ..io.sources import (
     name_of,
     rewinder,
 )
-from ..io.streams import FrameBytes, FrameReader, Progress, encode_frames
+from ..io.streams import (
+    GENERIC,
+    FrameBytes,
+    FrameReader,
+    Progress,
+    encode_frames,
+    opens_with_options,
+)
 from . import jelly, lines, parsed
 from .jelly_text import frame_text, frames_of_text, text_output
 from .settings import (
@@ -371,14 +378,37 @@ def _chosen(frames: FrameReader, wanted: Frames) -> Iterator[Any]:
 
 
 def _jelly_to_jelly_text(src: Source, dst: Destination, settings: ConversionSettings) -> Conversion:
-    """Write frames as text, whether they are valid or not."""
+    """Write frames as text, whether they are valid or not, but within the limits."""
     source = FrameBytes(src, strict=settings.strict, limits=settings.limits)
     with source as frames, open_output(dst) as out:
         try:
-            for index, frame in enumerate(frames):
+            for index, frame in enumerate(_within_limits(frames, settings)):
                 for text in frame_text(frame, index):
                     out.write(text)
         except JellyError as error:
             error.locate(source=frames.name)
             raise
     return Conversion(statements=0)
+
+
+def _within_limits(frames: Iterable[bytes], settings: ConversionSettings) -> Iterator[bytes]:
+    """Frames, checked against the limits up to the first one that is invalid, and again from the
+    next options."""
+    decoder: Any = None
+    for index, frame in enumerate(frames):
+        opens = opens_with_options(frame)
+        if (opens and settings.concatenated) or decoder is None or not _is_valid(frame, decoder):
+            decoder = Decoder(GENERIC, limits=settings.limits, first_frame=index) if opens else None
+            if decoder is not None and not _is_valid(frame, decoder):
+                decoder = None
+        yield frame
+
+
+def _is_valid(frame: bytes, decoder: Any) -> bool:
+    try:
+        decoder.decode(frame)
+    except LimitError:
+        raise
+    except JellyError:
+        return False
+    return True

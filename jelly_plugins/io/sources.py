@@ -300,6 +300,8 @@ def _open_path(name: str) -> BinaryIO:
 def _open_url(url: str) -> Any:
     if url.lower().startswith(("http://", "https://")):
         return _open_http(url)
+    if url.lower().startswith("file://"):
+        return _open_file_url(url)
     try:
         import fsspec  # type: ignore[import-untyped,unused-ignore]
     except ImportError:
@@ -318,6 +320,19 @@ def _open_url(url: str) -> Any:
         message = without_password(str(error)) or type(error).__name__
         raise SourceError(message, source=without_password(url)) from error
     return file
+
+
+def _open_file_url(url: str) -> BinaryIO:
+    from urllib.request import url2pathname
+
+    host, slash, path = url[len("file://") :].partition("/")
+    if host.lower() not in ("", "localhost"):
+        raise SourceError("a file: URL must not name a host", source=url)
+    try:
+        return _open_path(url2pathname(slash + path))
+    except SourceError as error:
+        error.source = url
+        raise
 
 
 def _open_http(url: str) -> Any:

@@ -133,6 +133,25 @@ def test_invalid_streams_can_be_shown_as_text() -> None:
 
 
 @pytest.mark.parametrize(
+    "limits",
+    [
+        Limits(frame_rows=2),
+        Limits(string_bytes=1),
+        Limits(name_table=10),
+        Limits(frame_expansion=5),
+        Limits(frame_bytes=20),
+    ],
+)
+def test_the_limits_of_reading_apply_to_the_text_form(limits: Limits) -> None:
+    for target in ("nq", "jelly-text"):
+        with pytest.raises(LimitError):
+            made(JELLY, "jelly", target, limits=limits)
+        # After an invalid frame as well.
+        with pytest.raises(LimitError if target == "jelly-text" else JellyError):
+            made(write_bytes([]) + JELLY, "jelly", target, limits=limits)
+
+
+@pytest.mark.parametrize(
     ("text", "error", "words"),
     [
         (b"# frame 0\nrows { options { nonsense: 1 } }", TextError, "line 2.*nonsense"),

@@ -12,6 +12,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import fsspec
 import pytest
@@ -286,7 +287,17 @@ def test_urls(tmp_path: Path) -> None:
             assert source.name == url
 
 
-@pytest.mark.parametrize("url", ["memory://absent", "nothing://x", "file:///absent/x"])
+@pytest.mark.parametrize("form", ["file://{}", "FILE://{}", "file://localhost{}"])
+def test_urls_of_files_are_decoded(form: str, tmp_path: Path) -> None:
+    path = tmp_path / "é #1 100%.nt"
+    path.write_bytes(DATA)
+    assert content(form.format(quote(str(path)))) == DATA
+    assert content(form.format(path)) == DATA
+
+
+@pytest.mark.parametrize(
+    "url", ["memory://absent", "nothing://x", "file:///absent/x", "file://host/x", "file://"]
+)
 def test_urls_of_nothing(url: str) -> None:
     with pytest.raises(SourceError) as caught:
         content(url)
