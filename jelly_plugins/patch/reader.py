@@ -330,6 +330,11 @@ class PatchReader(Closing):
         return jelly is not None and jelly.splitter.delimited is False and self.options is not None
 
     @property
+    def compression(self) -> str | None:
+        """The compression of the source; None without one."""
+        return self._input.compression
+
+    @property
     def complete_bytes(self) -> int:
         """Bytes up to the end of the last complete transaction or patch that was read."""
         return self._source.complete_bytes if self._source else 0

@@ -93,7 +93,7 @@ _TERM: Final = re.compile(rf"{_NODE}|{LITERAL}")
 _ONLY_IRI: Final = re.compile(rf"(?!<_:){_IRI}")
 
 #: Messages of errors.
-_NO_ROW: Final = "no row of a patch starts here"
+NO_ROW: Final = "no row of a patch starts here"
 _NO_END: Final = "the row does not end here with a '.'"
 _CUT_CHARACTER: Final = "(unexpected end of data)"
 
@@ -167,7 +167,7 @@ class PatchTextReader(RowReader, LineReader):
         if error.line != self.line_ends + len(before) + 1:
             return error
         # What could not be the beginning of a row, or of a character.
-        is_other = error.message == _NO_ROW and self._text[self._pos :].strip()
+        is_other = error.message == NO_ROW and self._text[self._pos :].strip()
         if is_other or (not self._text and not error.message.endswith(_CUT_CHARACTER)):
             return error
         return TruncatedError(f"line {error.line}: the text ends inside a row: {error.message}")
@@ -211,7 +211,7 @@ class PatchTextReader(RowReader, LineReader):
             found = self._take(_CODE)
             kind = None if found is None else _KINDS.get(found[0])
             if kind is None:
-                self._reject(_NO_ROW, start)
+                self._reject(NO_ROW, start)
             value: Any = None
             if kind is OperationKind.HEADER:
                 key = self._name(_WORD)
