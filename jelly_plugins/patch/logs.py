@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import chain
 from operator import itemgetter
 from typing import Any, Final, NamedTuple, Unpack
@@ -35,12 +35,12 @@ from ..errors import ChainError, JellyError, OrderError, StatementError
 from ..io.sinks import Destination
 from ..io.sources import Source
 from ..notebook import Shown
-from .formats import PatchFormat, PatchOptionChanges
+from .formats import PatchFormat, PatchOptionChanges, format_named
 from .model import Patch, chain_headers, check_nesting, check_patches, group, new_id
 from .reader import PatchReader, ReadOptions
 from .replay.transactions import CHANGES
 from .rows import STATEMENTS, PatchOrder
-from .writer import inferred, rows_of, write_rows
+from .writer import format_for, inferred, rows_of, write_rows
 
 _BOUNDS: Final = (OperationKind.BEGIN, OperationKind.COMMIT, OperationKind.ABORT)
 _ADDS: Final = (OperationKind.ADD, OperationKind.ADD_NAMESPACE)
@@ -448,14 +448,20 @@ def convert(
         ]
         guessed, logs = zip(*map(inferred, map(iter, readers)), strict=True)
         known = [reader.options or guess for reader, guess in zip(readers, guessed, strict=True)]
+        options = changes.on(_common(known))
+        form = format_named(target_format) or format_for(dst)
+        if form is not PatchFormat.JELLY_PATCH:
+            # It cannot declare them.
+            is_generalized = bool(changes.generalized_statements)
+            options = replace(options, generalized_statements=is_generalized)
         write_rows(
             # Each log by itself: one that ends inside a patch is not continued by the next.
             logs[0]
             if len(logs) == 1
             else rows_of(_following(chain.from_iterable(map(group, logs)))),
             dst,
-            format=target_format,
-            options=changes.on(_common(known)),
+            format=form,
+            options=options,
             notation=notation,
             limits=limits,
         )

@@ -454,7 +454,8 @@ class LogWriter:
         text = self.format is PatchFormat.RDF_PATCH
         return patch_writer(
             self.format,
-            self._options,
+            # Text does not declare generalized statements, so readers of the log reject them.
+            None if text else self._options,
             describe=self._describe,
             continues=size > 0 and not (text and _MARK.search(self._tail(size))),
             limits=self._limits,

@@ -92,6 +92,10 @@ _NAME: Final = re.compile(rf"({LABEL})?:?")
 _TERM: Final = re.compile(rf"{_NODE}|{LITERAL}")
 _ONLY_IRI: Final = re.compile(rf"(?!<_:){_IRI}")
 
+#: How the text of terms starts that are not IRIs.
+_STARTS: Final = (('"', Kind.LITERAL), ("<_:", Kind.BLANK_NODE), ("<<", Kind.TRIPLE))
+_NOT_IRI: Final = ("<_:", "<<")
+
 #: Messages of errors.
 NO_ROW: Final = "no row of a patch starts here"
 _NO_END: Final = "the row does not end here with a '.'"
@@ -404,6 +408,12 @@ class PatchTextWriter(RowWriter):
             parts = [self._text(term) for term in parts_of(value, (3, 4), "a statement")]
             if not all(parts[:3]):
                 raise StatementError("the default graph may only be the graph of a statement")
+            if not parts[1].startswith("<") or parts[1].startswith(_NOT_IRI):
+                self._check(positions.PREDICATE, parts[1])
+            if parts[0][0] == '"':
+                self._check(positions.SUBJECT, parts[0])
+            if parts[3:]:
+                self._check(positions.GRAPH, parts[3])
             if not parts[-1]:
                 # The default graph.
                 parts.pop()
@@ -421,13 +431,21 @@ class PatchTextWriter(RowWriter):
             raise over(self._limits, "frame_bytes", len(line), "the length of a line")
         return line
 
+    def _check(self, position: int, text: str) -> None:
+        """Check a term by its text."""
+        kind = next((kind for start, kind in _STARTS if text.startswith(start)), Kind.IRI)
+        self.check(position, kind if text else Kind.DEFAULT_GRAPH)
+
     def _namespace(self, kind: OperationKind, namespace: Namespace) -> list[str]:
         name, iri, graph = parts_of(namespace, (3,), "a namespace")
         _check_string(name, "a namespace's name")
         parts = [term_text(Literal(name))]
         graph_text = "" if graph is None else self._text(graph)
+        self._check(positions.GRAPH, graph_text)
         if iri is not None:
             parts.append(self._text(iri))
+            if not parts[1].startswith("<") or parts[1].startswith(_NOT_IRI):
+                raise StatementError("a namespace is not an IRI")
             if kind is OperationKind.DELETE_NAMESPACE:
                 graph_text = graph_text or f"<{DEFAULT_GRAPH_IRI}>"
         elif kind is OperationKind.ADD_NAMESPACE:
@@ -462,6 +480,8 @@ class PatchTextWriter(RowWriter):
         if kind == Kind.TRIPLE:
             if depth >= self._limits.nesting:
                 raise over(self._limits, "nesting", depth + 1, "the depth of quoted triples")
+            for position, part in enumerate(parts):
+                self.check(position, self._describe(part)[0])
             inner = " ".join(self._make(part, depth + 1) for part in parts)
             return f"{self._opening}{inner}{self._closing}"
         text, *others = parts

@@ -175,6 +175,8 @@ class PatchRowWriter(RowWriter):
         elif kind in STATEMENTS:
             terms = parts_of(value, (3, 4), "a statement")
             members = [(place, rows.term(term)) for place, term in enumerate(terms[:3], 1)]
+            for position in (SUBJECT, PREDICATE):
+                self.check(position, self._describe(terms[position])[0])
             graph, graph_at = (*terms, DEFAULT_GRAPH)[3], 3
         elif kind in _PLACES:
             name, iri, graph = parts_of(value, (3,), "a namespace")
@@ -184,11 +186,16 @@ class PatchRowWriter(RowWriter):
             if kind is OperationKind.ADD_NAMESPACE:
                 if iri is None:
                     raise StatementError("a namespace is added without an IRI")
-                members.append((3, rows.string(self._describe(iri)[1], "an IRI")))
+                described = self._describe(iri)
+                if described[0] != Kind.IRI:
+                    raise StatementError("a namespace is not an IRI")
+                members.append((3, rows.string(described[1], "an IRI")))
         else:
             number = next(n for n, each in enumerate(_TRANSACTIONS) if each.kind is kind)
             return rows.row_of(_ROW, (_TRANSACTION_PLACE, number))
-        if self._describe(graph)[0] != Kind.DEFAULT_GRAPH:
+        graph_kind = self._describe(graph)[0]
+        self.check(GRAPH, graph_kind)
+        if graph_kind != Kind.DEFAULT_GRAPH:
             members.insert(graph_at, (graph_at + 1, rows.term(graph)))
         place, message = _PLACES[kind]
         return rows.row_of(_ROW, (place, rows.struct(message, members)))
