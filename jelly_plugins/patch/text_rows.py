@@ -55,12 +55,10 @@ from ..errors import (
     TextError,
     TruncatedError,
 )
+from ..jena.names import DEFAULT_GRAPHS
 from .rows import NAMESPACES, STATEMENTS, WRITE, ReadSettings, RowReader, RowWriter, WriteSettings
 
-#: What Apache Jena calls the default graph where it must have a name. The writer needs that only
-#: for a namespace that is deleted with its IRI, because a single term after its name is its graph.
-DEFAULT_GRAPH_IRI: Final = "urn:x-arq:DefaultGraph"
-_DEFAULT_GRAPHS: Final = frozenset((f"<{DEFAULT_GRAPH_IRI}>", f"<{DEFAULT_GRAPH_IRI}Node>"))
+_DEFAULT_GRAPHS: Final = tuple(f"<{each}>" for each in DEFAULT_GRAPHS)
 
 _BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
 
@@ -435,6 +433,8 @@ class PatchTextWriter(RowWriter):
         """Check a term by its text."""
         kind = next((kind for start, kind in _STARTS if text.startswith(start)), Kind.IRI)
         self.check(position, kind if text else Kind.DEFAULT_GRAPH)
+        if position == positions.GRAPH and text in _DEFAULT_GRAPHS:
+            raise TermError(f"a graph is named {text}, which means the default graph here")
 
     def _namespace(self, kind: OperationKind, namespace: Namespace) -> list[str]:
         name, iri, graph = parts_of(namespace, (3,), "a namespace")
@@ -447,7 +447,8 @@ class PatchTextWriter(RowWriter):
             if not parts[1].startswith("<") or parts[1].startswith(_NOT_IRI):
                 raise StatementError("a namespace is not an IRI")
             if kind is OperationKind.DELETE_NAMESPACE:
-                graph_text = graph_text or f"<{DEFAULT_GRAPH_IRI}>"
+                # A single term after the name would be the graph.
+                graph_text = graph_text or _DEFAULT_GRAPHS[0]
         elif kind is OperationKind.ADD_NAMESPACE:
             raise StatementError("a namespace is added without an IRI")
         return [*parts, graph_text] if graph_text else parts

@@ -15,8 +15,8 @@ from ..codec import DEFAULT_GRAPH, AnyOperation, Header, Kind, Namespace, Operat
 from ..codec.common.positions import GRAPH, OBJECT, PREDICATE, SUBJECT
 from ..codec.common.terms import build, parts_of
 from ..codec.patch.operations import ABORT, BEGIN, COMMIT, END, ENDS
-from ..errors import JellyError, StatementError, TruncatedError, WireError
-from ..jena.names import JenaFormat
+from ..errors import JellyError, StatementError, TermError, TruncatedError, WireError
+from ..jena.names import DEFAULT_GRAPHS, JenaFormat
 from ..jena.streams import I32, STRUCT, TEXT, Member, Message, TermReader, batches
 from ..jena.streams import RowWriter as JenaWriter
 from .rows import STATEMENTS, WRITE, ReadSettings, RowReader, RowWriter, WriteSettings
@@ -193,8 +193,10 @@ class PatchRowWriter(RowWriter):
         else:
             number = next(n for n, each in enumerate(_TRANSACTIONS) if each.kind is kind)
             return rows.row_of(_ROW, (_TRANSACTION_PLACE, number))
-        graph_kind = self._describe(graph)[0]
+        graph_kind, *named = self._describe(graph)
         self.check(GRAPH, graph_kind)
+        if graph_kind == Kind.IRI and named[0] in DEFAULT_GRAPHS:
+            raise TermError(f"a graph is named <{named[0]}>, which means the default graph here")
         if graph_kind != Kind.DEFAULT_GRAPH:
             members.insert(graph_at, (graph_at + 1, rows.term(graph)))
         place, message = _PLACES[kind]
