@@ -82,7 +82,7 @@ class Patch:
     (Iri(value='urn:1'), None, ['TX', 'A', 'TC'])
     """
 
-    __slots__ = ("_is_left", "_operations", "_source", "headers")
+    __slots__ = ("_is_left", "_operations", "_owner", "_source", "headers")
 
     def __init__(
         self, operations: Iterable[Operation] = (), headers: Iterable[tuple[str, Any]] = ()
@@ -92,6 +92,7 @@ class Patch:
         #: Whether the reader has moved to the next patch before all was read.
         self._is_left = False
         self._source: Iterator[AnyOperation] | None = None
+        self._owner: object = None
         if isinstance(operations, Iterator):
             self._source = operations
         else:
@@ -154,8 +155,14 @@ class Patch:
             if row.kind is OperationKind.HEADER:
                 _add_header(self.headers, row)
             yield row
+        self._owner = None
         if self._is_left:
             raise RuntimeError("the reader has moved to the next patch")
+
+    def keep(self, owner: object) -> None:
+        """Keep a reference to what the operations are read from, as long as there may be more."""
+        if not self.in_memory:
+            self._owner = owner
 
     def read_all(self) -> None:
         """Read the operations into memory, unless streaming has begun."""
@@ -222,6 +229,7 @@ def group(rows: Iterable[AnyOperation]) -> Iterator[Patch]:
         for _ in rest:
             # What was not read is skipped.
             patch._is_left = True
+        patch.keep(None)
 
 
 def _add_header(headers: list[Header], row: AnyOperation) -> None:
