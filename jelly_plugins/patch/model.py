@@ -74,6 +74,7 @@ class Patch:
     :param operations: in order; no headers and no END.
     :param headers: pairs of a key and a term; keys may recur.
     :ivar headers: in order.
+    :ivar source: the name of the log that it was read from; None if it was made.
 
     >>> from jelly_plugins import Iri, Triple
     >>> statement = Triple(Iri("urn:s"), Iri("urn:p"), Iri("urn:o"))
@@ -82,7 +83,7 @@ class Patch:
     (Iri(value='urn:1'), None, ['TX', 'A', 'TC'])
     """
 
-    __slots__ = ("_is_left", "_operations", "_owner", "_source", "headers")
+    __slots__ = ("_is_left", "_operations", "_owner", "_source", "headers", "source")
 
     def __init__(
         self, operations: Iterable[Operation] = (), headers: Iterable[tuple[str, Any]] = ()
@@ -93,6 +94,7 @@ class Patch:
         self._is_left = False
         self._source: Iterator[AnyOperation] | None = None
         self._owner: object = None
+        self.source: str | None = None
         if isinstance(operations, Iterator):
             self._source = operations
         else:
@@ -204,26 +206,28 @@ def new_id() -> Iri:
     return Iri(uuid4().urn)
 
 
-def group(rows: Iterable[AnyOperation]) -> Iterator[Patch]:
+def group(rows: Iterable[AnyOperation], source: str | None = None) -> Iterator[Patch]:
     """Patches from rows, each of them ended by END.
 
     Patches stream: each must be read before the next is requested, and is read into memory
     otherwise. A partly streamed patch cannot be read any further.
 
+    :param source: the name of the log, for errors.
     :raises LimitError: a patch has too many headers.
     :raises TruncatedError: the rows end inside a patch.
 
     >>> [len(patch.operations) for patch in group([BEGIN, COMMIT, END, END])]
     [2, 0]
     """
-    source = iter(rows)
-    for row in source:
+    left = iter(rows)
+    for row in left:
         headers: list[Header] = []
         while row.kind is OperationKind.HEADER:
             _add_header(headers, row)
-            row = _next(source)
-        rest = _rest(row, source)
+            row = _next(left)
+        rest = _rest(row, left)
         patch = Patch(rest, headers)
+        patch.source = source
         yield patch
         patch.read_all()
         for _ in rest:

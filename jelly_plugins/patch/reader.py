@@ -452,7 +452,7 @@ def read_patches(src: Source, **settings: Unpack[ReadOptions]) -> Iterator[Patch
     (Iri(value='urn:1'), 3)
     """
     owner = _Owner(PatchReader(src, **settings))
-    for patch in group(owner.rows):
+    for patch in group(owner.rows, owner.rows.name):
         patch.keep(owner)
         yield patch
 

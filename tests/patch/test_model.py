@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from jelly_plugins import Iri, JellyError, Literal, StatementError, Triple
+from jelly_plugins import ChainError, Iri, JellyError, Literal, StatementError, Triple
 from jelly_plugins.codec import Operation, OperationKind
 from jelly_plugins.errors import LimitError, TruncatedError
 from jelly_plugins.patch import (
@@ -188,3 +188,13 @@ def test_a_patch_outlives_its_iterator(tmp_path: Path, form: str, count: int) ->
     rows = iter(next(patches))
     del patches
     assert sum(1 for _ in rows) == count
+
+
+def test_logs_that_are_out_of_order() -> None:
+    first = b"H id <urn:1> .\nTX .\nTC .\n"
+    second = b"H id <urn:2> .\nH prev <urn:1> .\nTX .\nTC .\n"
+    with pytest.raises(ChainError, match="^<bytes>: patch <urn:1>: the first patch .* follows it"):
+        compact(read_patches(second + first))
+    assert compact(read_patches(first + second)).id == Iri("urn:2")
+    with pytest.raises(ChainError, match="patch <urn:1>: the first patch of the log follows it"):
+        compact([Patch([], [("id", Iri("urn:1")), ("prev", Iri("urn:1"))])])
