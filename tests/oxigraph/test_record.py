@@ -584,3 +584,17 @@ def test_a_change_inside_a_transaction_uses_its_object(tmp_path: Path) -> None:
         assert quad not in store
         recorder.add(quad)
     assert quad in store
+
+
+def test_closing_inside_a_transaction(tmp_path: Path) -> None:
+    store = ox.Store()
+    recorder = record(store, tmp_path / "log.jellyp")
+
+    def change() -> None:
+        with recorder.transaction() as changes:
+            changes.add(quad("x"))
+            recorder.close()
+
+    with pytest.raises(SourceError, match="was closed"):
+        change()
+    assert not data(store)
