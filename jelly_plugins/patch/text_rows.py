@@ -92,7 +92,8 @@ _ONLY_IRI: Final = re.compile(rf"(?!<_:){_IRI}")
 
 #: How the text of terms starts that are not IRIs.
 _STARTS: Final = (('"', Kind.LITERAL), ("<_:", Kind.BLANK_NODE), ("<<", Kind.TRIPLE))
-_NOT_IRI: Final = ("<_:", "<<")
+_NOT_IRI: Final = tuple(start for start, _ in _STARTS)
+_NOT_GRAPH: Final = ('"', "<<", "<urn:x-arq:")
 
 #: Messages of errors.
 NO_ROW: Final = "no row of a patch starts here"
@@ -406,11 +407,11 @@ class PatchTextWriter(RowWriter):
             parts = [self._text(term) for term in parts_of(value, (3, 4), "a statement")]
             if not all(parts[:3]):
                 raise StatementError("the default graph may only be the graph of a statement")
-            if not parts[1].startswith("<") or parts[1].startswith(_NOT_IRI):
-                self._check(positions.PREDICATE, parts[1])
             if parts[0][0] == '"':
                 self._check(positions.SUBJECT, parts[0])
-            if parts[3:]:
+            if parts[1].startswith(_NOT_IRI):
+                self._check(positions.PREDICATE, parts[1])
+            if parts[-1].startswith(_NOT_GRAPH) and len(parts) == 4:
                 self._check(positions.GRAPH, parts[3])
             if not parts[-1]:
                 # The default graph.
@@ -444,7 +445,7 @@ class PatchTextWriter(RowWriter):
         self._check(positions.GRAPH, graph_text)
         if iri is not None:
             parts.append(self._text(iri))
-            if not parts[1].startswith("<") or parts[1].startswith(_NOT_IRI):
+            if not parts[1] or parts[1].startswith(_NOT_IRI):
                 raise StatementError("a namespace is not an IRI")
             if kind is OperationKind.DELETE_NAMESPACE:
                 # A single term after the name would be the graph.

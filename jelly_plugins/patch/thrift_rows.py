@@ -47,6 +47,9 @@ _ROWS: Final[dict[int, tuple[OperationKind, Message, tuple[int | None, ...]]]] =
     ),
     5: (OperationKind.DELETE_NAMESPACE, Message("Patch_Prefix_Del", *_PREFIX), (GRAPH, None)),
 }
+#: The first bytes of terms that may be a predicate, IRIs, and of those that may be a subject.
+_PREDICATES: Final = (0x1C,)
+_SUBJECTS: Final = (0x1C, 0x2C, 0x9C)
 _PLACES: Final = {kind: (place, message) for place, (kind, message, _) in _ROWS.items()}
 _NAMES: Final = ("header", "dataAdd", "dataDel", "prefixAdd", "prefixDel")
 _ROW: Final = Message(
@@ -175,8 +178,9 @@ class PatchRowWriter(RowWriter):
         elif kind in STATEMENTS:
             terms = parts_of(value, (3, 4), "a statement")
             members = [(place, rows.term(term)) for place, term in enumerate(terms[:3], 1)]
-            for position in (SUBJECT, PREDICATE):
-                self.check(position, self._describe(terms[position])[0])
+            if members[0][1][0] not in _SUBJECTS or members[1][1][0] not in _PREDICATES:
+                for position in (SUBJECT, PREDICATE):
+                    self.check(position, self._describe(terms[position])[0])
             graph, graph_at = (*terms, DEFAULT_GRAPH)[3], 3
         elif kind in _PLACES:
             name, iri, graph = parts_of(value, (3,), "a namespace")
@@ -194,8 +198,9 @@ class PatchRowWriter(RowWriter):
             number = next(n for n, each in enumerate(_TRANSACTIONS) if each.kind is kind)
             return rows.row_of(_ROW, (_TRANSACTION_PLACE, number))
         graph_kind, *named = self._describe(graph)
-        self.check(GRAPH, graph_kind)
-        if graph_kind == Kind.IRI and named[0] in DEFAULT_GRAPHS:
+        if graph_kind != Kind.IRI:
+            self.check(GRAPH, graph_kind)
+        elif named[0] in DEFAULT_GRAPHS:
             raise TermError(f"a graph is named <{named[0]}>, which means the default graph here")
         if graph_kind != Kind.DEFAULT_GRAPH:
             members.insert(graph_at, (graph_at + 1, rows.term(graph)))
