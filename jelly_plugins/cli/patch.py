@@ -386,6 +386,7 @@ def show(log: str, *, summary: bool = False, json: bool = False, reading: Readin
     :param summary: Print a line for each patch only.
     :param json: Print one line of JSON per patch, with its counts.
     """
+    from ..patch.rows import WriteSettings
     from ..patch.text_rows import PatchTextWriter
 
     with reading.patches([log], "show", printing=True) as patches:
@@ -397,7 +398,7 @@ def show(log: str, *, summary: bool = False, json: bool = False, reading: Readin
                 console.line({"patch": number, **ids, "rows": rows}, json)
                 continue
             print(f"# patch {number}")
-            writer = PatchTextWriter()
+            writer = PatchTextWriter(WriteSettings(generalized=True))
             for row in patch.rows():
                 text = writer.row(row).decode().removesuffix("\n")
                 print(console.printable(text))

@@ -12,6 +12,9 @@ from ..io.sources import ending_of
 #: Bytes at the start of a source from which its encoding is detected.
 DETECTION_BYTES: Final = 16
 
+#: Apache Jena's names of the default graph: no other graph can have them.
+DEFAULT_GRAPHS: Final = ("urn:x-arq:DefaultGraph", "urn:x-arq:DefaultGraphNode")
+
 
 class JenaFormat(StrEnum):
     """An encoding by its usual file ending."""

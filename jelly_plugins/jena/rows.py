@@ -52,15 +52,16 @@ from ..errors import (
     TruncatedError,
     WireError,
 )
-from .names import JenaFormat
+from .names import DEFAULT_GRAPHS, JenaFormat
 
 #: Rows that one call reads at most; some limits apply to these rows together. And bytes of text
 #: after which a call ends.
 _BATCH_ROWS = 4096
 _BATCH_BYTES = 1 << 18
 
-#: Apache Jena's names of the default graph.
-_DEFAULT_GRAPHS: Final = (b"urn:x-arq:DefaultGraphNode", b"urn:x-arq:DefaultGraph")
+_DEFAULT_GRAPHS: Final = tuple(each.encode() for each in DEFAULT_GRAPHS)
+#: The length of the shortest one, and of the longest.
+_LEAST_NAME, _MOST_NAME = 22, 26
 
 _XSD: Final = "http://www.w3.org/2001/XMLSchema#"
 _XSD_STRING: Final = XSD_STRING.encode()
@@ -1124,6 +1125,8 @@ class RowWriter:
         suffix = b""
         if place == _LITERAL:
             suffix = self._kind(parts[1], parts[2])
+        elif place == _IRI and position == GRAPH and first in _DEFAULT_GRAPHS:
+            raise TermError(f"a graph is named <{parts[0]}>, which means the default graph here")
         elif place == _IRI and self.lengths:
             name = self._prefix_name(first)
             if name is not None:
@@ -1273,6 +1276,13 @@ class RowWriter:
         quote = stop
         if place == _IRI:
             stop += 1
+            if (
+                position == GRAPH
+                and _LEAST_NAME <= (quote - pos if raw is None else len(raw)) <= _MOST_NAME
+                and (buf[pos:quote] if raw is None else raw) in _DEFAULT_GRAPHS
+            ):
+                # Rejected with the line's other form.
+                return -1
             if self.lengths:
                 name: Any = self._prefix_name(buf[pos:quote] if raw is None else raw)
                 if name is not None:

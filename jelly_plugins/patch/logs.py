@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import chain
 from operator import itemgetter
 from typing import Any, Final, NamedTuple, Unpack
@@ -35,12 +35,12 @@ from ..errors import ChainError, JellyError, OrderError, StatementError, shown
 from ..io.sinks import Destination
 from ..io.sources import Source
 from ..notebook import Shown
-from .formats import PatchFormat, PatchOptionChanges
+from .formats import PatchFormat, PatchOptionChanges, format_named
 from .model import Patch, chain_headers, check_nesting, check_patches, group, new_id
 from .reader import PatchReader, ReadOptions
 from .replay.transactions import CHANGES
 from .rows import STATEMENTS, PatchOrder
-from .writer import inferred, rows_of, write_rows
+from .writer import format_for, inferred, rows_of, write_rows
 
 _BOUNDS: Final = (OperationKind.BEGIN, OperationKind.COMMIT, OperationKind.ABORT)
 _ADDS: Final = (OperationKind.ADD, OperationKind.ADD_NAMESPACE)
@@ -53,14 +53,20 @@ class Chain:
     def __init__(self) -> None:
         self.last: Any = None
         self._number = 0
-        #: The first patch may follow any.
-        self._first = True
+        #: The first patch may follow any, but none that comes later.
+        self._first: Patch | None = None
 
     def follow(self, patch: Patch, *, changes: bool) -> bool:
         """Take the next patch; return whether others can follow it. If not, it is a keepalive:
         without an id and ``changes``."""
         self._number += 1
-        if not self._first and patch.prev is not None and patch.prev != self.last:
+        first = self._first or patch
+        if patch.id is not None and patch.id == first.prev:
+            name = term_text(patch.id)
+            raise ChainError(
+                f"patch {name}: the first patch of the log follows it", found=name
+            ).locate(source=patch.source)
+        if first is not patch and patch.prev is not None and patch.prev != self.last:
             name = f"number {self._number}" if patch.id is None else term_text(patch.id)
             found = term_text(patch.prev)
             expected = None if self.last is None else term_text(self.last)
@@ -69,10 +75,10 @@ class Chain:
                 f"patch {name}: it follows patch {found}, but the one before it {before}",
                 expected=expected,
                 found=found,
-            )
+            ).locate(source=patch.source)
         if patch.id is None and not changes:
             return False
-        self._first = False
+        self._first = first
         self.last = patch.id
         return True
 
@@ -184,7 +190,8 @@ def compact(patches: Iterable[Patch], *, exact: bool = False) -> Patch:
         is added and deleted again is left out then, and so is one that is deleted and added again.
         Without it, the last operation is kept, which is right whatever there was before.
     :raises OrderError: transactions are not in order.
-    :raises ChainError: a patch's ``prev`` is not the ``id`` of the patch before it.
+    :raises ChainError: a patch's ``prev`` is not the ``id`` of the patch before it, or the first
+        patch follows a later one.
     :raises TypeError: it is one patch, or a path.
 
     >>> from jelly_plugins import Iri, Triple
@@ -448,14 +455,21 @@ def convert(
         ]
         guessed, logs = zip(*map(inferred, map(iter, readers)), strict=True)
         known = [reader.options or guess for reader, guess in zip(readers, guessed, strict=True)]
+        options = changes.on(_common(known))
+        names = [reader.name for reader in readers]
+        form = format_named(target_format) or format_for(dst)
+        if form is not PatchFormat.JELLY_PATCH:
+            # It cannot declare them.
+            is_generalized = bool(changes.generalized_statements)
+            options = replace(options, generalized_statements=is_generalized)
         write_rows(
             # Each log by itself: one that ends inside a patch is not continued by the next.
             logs[0]
             if len(logs) == 1
-            else rows_of(_following(chain.from_iterable(map(group, logs)))),
+            else rows_of(_following(chain.from_iterable(map(group, logs, names)))),
             dst,
-            format=target_format,
-            options=changes.on(_common(known)),
+            format=form,
+            options=options,
             notation=notation,
             limits=limits,
         )

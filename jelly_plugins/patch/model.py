@@ -74,6 +74,7 @@ class Patch:
     :param operations: in order; no headers and no END.
     :param headers: pairs of a key and a term; keys may recur.
     :ivar headers: in order.
+    :ivar source: the name of the log that it was read from; None if it was made.
 
     >>> from jelly_plugins import Iri, Triple
     >>> statement = Triple(Iri("urn:s"), Iri("urn:p"), Iri("urn:o"))
@@ -82,7 +83,7 @@ class Patch:
     (Iri(value='urn:1'), None, ['TX', 'A', 'TC'])
     """
 
-    __slots__ = ("_is_left", "_operations", "_source", "headers")
+    __slots__ = ("_is_left", "_operations", "_owner", "_source", "headers", "source")
 
     def __init__(
         self, operations: Iterable[Operation] = (), headers: Iterable[tuple[str, Any]] = ()
@@ -92,6 +93,8 @@ class Patch:
         #: Whether the reader has moved to the next patch before all was read.
         self._is_left = False
         self._source: Iterator[AnyOperation] | None = None
+        self._owner: object = None
+        self.source: str | None = None
         if isinstance(operations, Iterator):
             self._source = operations
         else:
@@ -154,8 +157,14 @@ class Patch:
             if row.kind is OperationKind.HEADER:
                 _add_header(self.headers, row)
             yield row
+        self._owner = None
         if self._is_left:
             raise RuntimeError("the reader has moved to the next patch")
+
+    def keep(self, owner: object) -> None:
+        """Keep a reference to what the operations are read from, as long as there may be more."""
+        if not self.in_memory:
+            self._owner = owner
 
     def read_all(self) -> None:
         """Read the operations into memory, unless streaming has begun."""
@@ -197,31 +206,34 @@ def new_id() -> Iri:
     return Iri(uuid4().urn)
 
 
-def group(rows: Iterable[AnyOperation]) -> Iterator[Patch]:
+def group(rows: Iterable[AnyOperation], source: str | None = None) -> Iterator[Patch]:
     """Patches from rows, each of them ended by END.
 
     Patches stream: each must be read before the next is requested, and is read into memory
     otherwise. A partly streamed patch cannot be read any further.
 
+    :param source: the name of the log, for errors.
     :raises LimitError: a patch has too many headers.
     :raises TruncatedError: the rows end inside a patch.
 
     >>> [len(patch.operations) for patch in group([BEGIN, COMMIT, END, END])]
     [2, 0]
     """
-    source = iter(rows)
-    for row in source:
+    left = iter(rows)
+    for row in left:
         headers: list[Header] = []
         while row.kind is OperationKind.HEADER:
             _add_header(headers, row)
-            row = _next(source)
-        rest = _rest(row, source)
+            row = _next(left)
+        rest = _rest(row, left)
         patch = Patch(rest, headers)
+        patch.source = source
         yield patch
         patch.read_all()
         for _ in rest:
             # What was not read is skipped.
             patch._is_left = True
+        patch.keep(None)
 
 
 def _add_header(headers: list[Header], row: AnyOperation) -> None:

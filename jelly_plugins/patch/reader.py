@@ -330,6 +330,11 @@ class PatchReader(Closing):
         return jelly is not None and jelly.splitter.delimited is False and self.options is not None
 
     @property
+    def compression(self) -> str | None:
+        """The compression of the source; None without one."""
+        return self._input.compression
+
+    @property
     def complete_bytes(self) -> int:
         """Bytes up to the end of the last complete transaction or patch that was read."""
         return self._source.complete_bytes if self._source else 0
@@ -436,7 +441,8 @@ def read_patches(src: Source, **settings: Unpack[ReadOptions]) -> Iterator[Patch
     """Read patches, by default in generic terms; blank node labels are kept.
 
     Patches stream: iterating over one gives its operations as they are read. Asking for the next
-    patch reads what was not iterated over into memory.
+    patch reads what was not iterated over into memory. The source stays open until the iterator
+    and the patch that is being read are gone.
 
     :param settings: see :class:`ReadOptions`.
     :raises JellyError: while iterating over patches or their operations, with source and place.
@@ -445,5 +451,17 @@ def read_patches(src: Source, **settings: Unpack[ReadOptions]) -> Iterator[Patch
     >>> patch.id, len(patch.operations)
     (Iri(value='urn:1'), 3)
     """
-    with PatchReader(src, **settings) as rows:
-        yield from group(rows)
+    owner = _Owner(PatchReader(src, **settings))
+    for patch in group(owner.rows, owner.rows.name):
+        patch.keep(owner)
+        yield patch
+
+
+class _Owner:
+    """Closes a reader once neither an iterator of patches nor a patch refers to it."""
+
+    def __init__(self, rows: PatchReader) -> None:
+        self.rows = rows
+
+    def __del__(self) -> None:
+        self.rows.close()

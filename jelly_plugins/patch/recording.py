@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from io import BufferedReader, FileIO
+from io import FileIO
 from itertools import count, starmap
 from stat import S_ISREG
 from typing import Any, Final, NamedTuple, Self, TypedDict
@@ -25,7 +25,6 @@ from ..codec import (
     PatchStreamType,
     delimit,
 )
-from ..codec.common.row_reader import ROW_TAG
 from ..codec.patch.operations import (
     BEGIN,
     COMMIT,
@@ -44,6 +43,7 @@ from ..errors import (
     TextError,
     TruncatedError,
 )
+from ..io.chunks import ChunkFile
 from ..io.sinks import compression_of
 from .formats import PatchFormat, format_of
 from .model import ID, PREV
@@ -51,6 +51,7 @@ from .reader import PatchReader
 from .replay.replay import Position
 from .replay.transactions import CHANGES
 from .rows import PatchWriter
+from .text_rows import NO_ROW
 from .writer import patch_writer
 
 try:
@@ -62,14 +63,11 @@ except ImportError:  # Windows: two writers of one log are not detected there.
 _MARK: Final = re.compile(rb"(?:^|\n)Z[ \t]*\.?\s*\Z")
 #: The end of a line of text.
 _LINE_END: Final = re.compile(rb"\r\n?|\n")
-#: The start of a log whose first patch was not written whole: the length of a frame and the tag of
-#: a row, or the header of the first id. Other files are never cut.
-_START: Final = {
-    PatchFormat.JELLY_PATCH: re.compile(rb"[\x80-\xff]{0,4}(?:\Z|[\x00-\x7f](?:\Z|%c))" % ROW_TAG),
-    PatchFormat.RDF_PATCH: re.compile(rb"H(?:\Z| (?:\Z|i(?:\Z|d(?:\Z| ))))"),
-}
-#: Bytes of the shortest stream: fewer are the start of a frame, or of its length.
-_LEAST: Final = 3
+#: The first row of a text whose first patch may be cut off; longer ones are not looked at.
+_FIRST_ROW: Final = re.compile(rb"H id <[^<>\s]++> \.\r?\n")
+_FIRST_ROW_BYTES: Final = 1 << 10
+#: Bytes that are read at once.
+_CHUNK: Final = 1 << 16
 #: Patches after which the file is looked at: whether it is there still, and as it was left.
 _LOOK_EVERY: Final = 100
 
@@ -140,7 +138,14 @@ class LogWriter:
     """Appends patches to a log in a file, created if missing; a context manager. For one thread at
     a time. Each patch has an ``id``, a UUID, and the id of the patch before it as ``prev``. A patch
     that was not written whole, because its writer was killed, is cut off when the log is opened.
-    The log is that of the process that opened it: a child that is forked cannot write to it."""
+    The log is that of the process that opened it: a child that is forked cannot write to it.
+
+    A file is only changed if it is empty or begins as a log. If its first patch is incomplete, it
+    must begin with a whole frame of Jelly-Patch that has options, which a recorder writes first;
+    or, as text, with a whole row ``H id <…> .``.
+
+    :param restorable: whether :meth:`restore` is available, so that what is cut off is kept.
+    """
 
     def __init__(
         self,
@@ -148,6 +153,7 @@ class LogWriter:
         settings: RecordSettings = DEFAULT,
         *,
         describe: Describe,
+        restorable: bool = False,
     ) -> None:
         self.name: Final = os.fspath(path)
         self.path: Final = os.path.abspath(path)
@@ -181,10 +187,13 @@ class LogWriter:
                 except OSError:
                     problem = "another process is writing this log"
                     raise SourceError(problem, source=self.name) from None
-            if found.st_size:
-                self._take_up(found.st_size)
-            if not self.place.size:
-                self._begin()
+            ending = self._take_up(found.st_size) if found.st_size else b""
+            #: Where the file was cut off, and what came after.
+            self._kept = self.place.size
+            self._rest = b"".join(self._chunks(self._kept)) if restorable else b""
+            if self._kept < found.st_size:
+                self._file.truncate(self._kept)
+            self._begin(ending)
             self._writer = self._new_writer()
         except BaseException as error:
             self._file.close()
@@ -287,7 +296,7 @@ class LogWriter:
             raise
 
     def _write(self, data: bytes) -> None:
-        written = self._file.write(data)
+        written = 0
         while written < len(data):
             written += self._file.write(data[written:])
 
@@ -301,66 +310,59 @@ class LogWriter:
         self._writer = self._new_writer()
         self._begun = False
 
-    def _begin(self) -> None:
-        """Write the options of a new log, so that it can be read before its first patch. In a
-        stream of type FRAME they would be a patch, so such a log stays empty, as text does."""
-        if (
-            self.format is not PatchFormat.JELLY_PATCH
-            or self._options.stream_type is not PatchStreamType.PUNCTUATED
-        ):
-            return
-        opening = b"".join(map(delimit, PatchEncoder(self._options).finish()))
+    def restore(self) -> None:
+        """Make the file again what it was when it was opened."""
+        self.cut(self.place._replace(size=self._kept))
+        self._write(self._rest)
+        self.place = self.place._replace(size=self._kept + len(self._rest))
+
+    def _begin(self, ending: bytes) -> None:
+        """End what was taken up, or write the options of a new log, so that it can be read before
+        its first patch. In a stream of type FRAME they would be a patch, so such a log stays empty,
+        as text does."""
+        is_jelly = self.format is PatchFormat.JELLY_PATCH
+        if not self._kept and is_jelly:
+            is_marked = self._options.stream_type is PatchStreamType.PUNCTUATED
+            frames = PatchEncoder(self._options).finish() if is_marked else []
+            ending = b"".join(map(delimit, frames))
         try:
-            self._write(opening)
+            self._write(ending)
         except OSError as error:
-            self._file.truncate(0)
+            self._file.truncate(self._kept)
+            self._write(self._rest)
             raise SourceError(error.strerror or str(error), source=self.name) from None
-        self.place = Place(len(opening))
+        self.place = self.place._replace(size=self._kept + len(ending))
 
     # What is there already
 
-    def _take_up(self, size: int) -> None:
-        """Read what the file has, and cut off what is not complete."""
-        opening = self._from_start().read(8)
-        if size < _LEAST and _START[self.format].match(opening):
-            self._file.truncate(0)
-            return
-        rows = PatchReader(self._from_start(), limits=self._limits)
-        complete = None
-        try:
-            self._read(rows)
-        except (TruncatedError, TextError) as error:
-            if isinstance(error, TextError):
-                # Only a last line without a line end may be incomplete.
-                lines = sum(line.endswith(b"\n") for line in self._from_start())
-                if error.line != lines + 1:
-                    raise
-            complete = rows.complete_bytes
-            start = _START.get(rows.format or self.format)
-            if not complete and (start is None or not start.match(opening)):
-                raise
+    def _take_up(self, size: int) -> bytes:
+        """Read what the file has; ``place`` becomes the end of what is complete. Return what is to
+        be written there so that a patch can follow."""
+        rows = self._reader(size)
+        kept = self._complete(rows, size)
         self.format = rows.format or self.format
+        if rows.compression is not None:
+            raise SourceError("a compressed log cannot be appended to")
         if rows.is_bare:
-            raise SourceError(
-                "the log is one frame without its length: no patch can follow", source=self.name
-            )
+            raise SourceError("the log is one frame without its length: no patch can follow")
         if rows.options is not None:
             self._options = rows.options
         self._check_options()
-        if complete is not None:
+        if kept < size:
             # Followers of the log have applied the transactions that are complete.
-            size = complete
             if self.format is PatchFormat.RDF_PATCH:
                 # The last line keeps its end: followers look for it.
-                self._file.seek(size)
-                if (end := _LINE_END.match(self._file.read(2))) is not None:
-                    size += end.end()
-            self._file.truncate(size)
+                after = b"".join(self._chunks(kept, kept + 2))
+                if kept and (end := _LINE_END.match(after)) is not None:
+                    kept += end.end()
             self.place = Place()
-            if not size:
-                return
-            rows = PatchReader(self._from_start(), limits=self._limits)
+            if not kept:
+                return b""
+            rows = self._reader(kept)
             self._read(rows)
+        elif not self.place.patches and rows.options is None:
+            raise SourceError("the file is not a log: it has no row of a patch")
+        self.place = self.place._replace(size=kept)
         # Others leave the last mark out; what follows would be of the same patch.
         needs_mark = False
         for deviation in rows.deviations:
@@ -369,19 +371,39 @@ class LogWriter:
             needs_mark = True
         if self.format is PatchFormat.JELLY_PATCH:
             frames = PatchEncoder(self._options).add([END] if needs_mark else [])
-            ending = b"".join(map(delimit, frames))
-        else:
-            ending = b"" if self._tail(size).endswith(b"\n") else b"\n"
-        self._write(ending)
-        self.place = self.place._replace(size=size + len(ending))
+            return b"".join(map(delimit, frames))
+        return b"" if self._tail(kept).endswith(b"\n") else b"\n"
 
-    def _from_start(self) -> BufferedReader:
-        """The file from its beginning, for reading."""
-        self._file.seek(0)
-        raw = FileIO(self._file.fileno(), closefd=False)
-        # What errors name.
-        raw.name = self.name
-        return BufferedReader(raw)
+    def _complete(self, rows: PatchReader, size: int) -> int:
+        """Read the file; return how many of its bytes are complete."""
+        try:
+            self._read(rows)
+        except (TruncatedError, TextError) as error:
+            if isinstance(error, TextError):
+                # Only a last line without a line end may be incomplete.
+                lines = sum(chunk.count(b"\n") for chunk in self._chunks(0, size))
+                if error.line != lines + 1 or error.message == NO_ROW:
+                    raise
+            opening = next(self._chunks(0, _FIRST_ROW_BYTES))
+            kept = rows.complete_bytes
+            if not kept and rows.options is None and not _FIRST_ROW.match(opening):
+                raise
+            return kept
+        return size
+
+    def _chunks(self, start: int, stop: int | None = None) -> Iterator[bytes]:
+        """What the file has from one position to another."""
+        while stop is None or start < stop:
+            self._file.seek(start)
+            chunk = self._file.read(_CHUNK if stop is None else min(_CHUNK, stop - start))
+            if not chunk:
+                return
+            yield chunk
+            start += len(chunk)
+
+    def _reader(self, size: int) -> PatchReader:
+        """Reads the first bytes of the file."""
+        return PatchReader(ChunkFile(self._chunks(0, size), self.name), limits=self._limits)
 
     def _read(self, rows: PatchReader) -> None:
         """Read the log, and count its patches."""
@@ -424,8 +446,7 @@ class LogWriter:
 
     def _tail(self, size: int) -> bytes:
         """The last bytes of the log, more than a mark has."""
-        self._file.seek(max(size - 64, 0))
-        return self._file.read(64)
+        return b"".join(self._chunks(max(size - 64, 0), size))
 
     def _new_writer(self) -> PatchWriter:
         # After a mark, text goes on as it begins.
@@ -433,7 +454,8 @@ class LogWriter:
         text = self.format is PatchFormat.RDF_PATCH
         return patch_writer(
             self.format,
-            self._options,
+            # Text does not declare generalized statements, so readers of the log reject them.
+            None if text else self._options,
             describe=self._describe,
             continues=size > 0 and not (text and _MARK.search(self._tail(size))),
             limits=self._limits,

@@ -17,11 +17,13 @@ from ..codec import (
     DEFAULT_FRAME_ROWS,
     DEFAULT_LIMITS,
     Describe,
+    Kind,
     Limits,
     PatchStatementType,
     TermFactory,
     describe,
 )
+from ..codec.common import positions
 from ..codec.common.options import member
 from ..codec.common.terms import WithGeneric
 from ..codec.patch.operations import (
@@ -37,7 +39,7 @@ from ..codec.patch.operations import (
 from ..codec.patch.rules import NEXT, ROW_OF, PatchRow, PatchState
 from ..codec.text.ntriples import Dialect, LineParser, Notation
 from ..codec.text.transcoding import CHUNK
-from ..errors import OrderError, TruncatedError
+from ..errors import OrderError, StatementError, TruncatedError
 from ..io.streams import GENERIC
 from .formats import PatchFormat, format_named
 from .model import ID, PREV
@@ -79,6 +81,8 @@ class WriteSettings:
     frame_rows: int = DEFAULT_FRAME_ROWS
     frame_bytes: int = DEFAULT_FRAME_BYTES
     limits: Limits = DEFAULT_LIMITS
+    #: For RDF Patch: whether generalized statements are written, which readers reject by default.
+    generalized: bool = False
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "notation", member(Notation, self.notation, "notation"))
@@ -193,6 +197,7 @@ class PatchWriter(ABC):
     def __init__(self, settings: WriteSettings) -> None:
         self._describe = settings.describe
         self._limits = settings.limits
+        self._generalized = settings.generalized
         self._parser = LineParser(Dialect.RDF_1_2, False, False, settings.limits, quads=True)
 
     @abstractmethod
@@ -238,6 +243,14 @@ class RowWriter(PatchWriter):
     @abstractmethod
     def row(self, row: AnyOperation) -> bytes:
         """A row's bytes."""
+
+    def check(self, position: int, kind: int) -> None:
+        """Reject a kind of term in a position, as readers do."""
+        if positions.undeclared(position, kind, self._generalized, rdf_star=True) is not None:
+            raise StatementError(
+                f"{Kind(kind).name} as {positions.POSITIONS[position]} needs "
+                "generalized_statements=True in the options"
+            )
 
     def write(self, rows: Iterable[AnyOperation]) -> Iterator[bytes]:
         # The output may be much longer than the rows, each of which has its terms in full.

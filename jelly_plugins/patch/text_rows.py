@@ -55,12 +55,10 @@ from ..errors import (
     TextError,
     TruncatedError,
 )
+from ..jena.names import DEFAULT_GRAPHS
 from .rows import NAMESPACES, STATEMENTS, WRITE, ReadSettings, RowReader, RowWriter, WriteSettings
 
-#: What Apache Jena calls the default graph where it must have a name. The writer needs that only
-#: for a namespace that is deleted with its IRI, because a single term after its name is its graph.
-DEFAULT_GRAPH_IRI: Final = "urn:x-arq:DefaultGraph"
-_DEFAULT_GRAPHS: Final = frozenset((f"<{DEFAULT_GRAPH_IRI}>", f"<{DEFAULT_GRAPH_IRI}Node>"))
+_DEFAULT_GRAPHS: Final = tuple(f"<{each}>" for each in DEFAULT_GRAPHS)
 
 _BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
 
@@ -92,8 +90,13 @@ _NAME: Final = re.compile(rf"({LABEL})?:?")
 _TERM: Final = re.compile(rf"{_NODE}|{LITERAL}")
 _ONLY_IRI: Final = re.compile(rf"(?!<_:){_IRI}")
 
+#: How the text of terms starts that are not IRIs.
+_STARTS: Final = (('"', Kind.LITERAL), ("<_:", Kind.BLANK_NODE), ("<<", Kind.TRIPLE))
+_NOT_IRI: Final = tuple(start for start, _ in _STARTS)
+_NOT_GRAPH: Final = ('"', "<<", "<urn:x-arq:")
+
 #: Messages of errors.
-_NO_ROW: Final = "no row of a patch starts here"
+NO_ROW: Final = "no row of a patch starts here"
 _NO_END: Final = "the row does not end here with a '.'"
 _CUT_CHARACTER: Final = "(unexpected end of data)"
 
@@ -167,7 +170,7 @@ class PatchTextReader(RowReader, LineReader):
         if error.line != self.line_ends + len(before) + 1:
             return error
         # What could not be the beginning of a row, or of a character.
-        is_other = error.message == _NO_ROW and self._text[self._pos :].strip()
+        is_other = error.message == NO_ROW and self._text[self._pos :].strip()
         if is_other or (not self._text and not error.message.endswith(_CUT_CHARACTER)):
             return error
         return TruncatedError(f"line {error.line}: the text ends inside a row: {error.message}")
@@ -211,7 +214,7 @@ class PatchTextReader(RowReader, LineReader):
             found = self._take(_CODE)
             kind = None if found is None else _KINDS.get(found[0])
             if kind is None:
-                self._reject(_NO_ROW, start)
+                self._reject(NO_ROW, start)
             value: Any = None
             if kind is OperationKind.HEADER:
                 key = self._name(_WORD)
@@ -404,6 +407,12 @@ class PatchTextWriter(RowWriter):
             parts = [self._text(term) for term in parts_of(value, (3, 4), "a statement")]
             if not all(parts[:3]):
                 raise StatementError("the default graph may only be the graph of a statement")
+            if parts[0][0] == '"':
+                self._check(positions.SUBJECT, parts[0])
+            if parts[1].startswith(_NOT_IRI):
+                self._check(positions.PREDICATE, parts[1])
+            if parts[-1].startswith(_NOT_GRAPH) and len(parts) == 4:
+                self._check(positions.GRAPH, parts[3])
             if not parts[-1]:
                 # The default graph.
                 parts.pop()
@@ -421,15 +430,26 @@ class PatchTextWriter(RowWriter):
             raise over(self._limits, "frame_bytes", len(line), "the length of a line")
         return line
 
+    def _check(self, position: int, text: str) -> None:
+        """Check a term by its text."""
+        kind = next((kind for start, kind in _STARTS if text.startswith(start)), Kind.IRI)
+        self.check(position, kind if text else Kind.DEFAULT_GRAPH)
+        if position == positions.GRAPH and text in _DEFAULT_GRAPHS:
+            raise TermError(f"a graph is named {text}, which means the default graph here")
+
     def _namespace(self, kind: OperationKind, namespace: Namespace) -> list[str]:
         name, iri, graph = parts_of(namespace, (3,), "a namespace")
         _check_string(name, "a namespace's name")
         parts = [term_text(Literal(name))]
         graph_text = "" if graph is None else self._text(graph)
+        self._check(positions.GRAPH, graph_text)
         if iri is not None:
             parts.append(self._text(iri))
+            if not parts[1] or parts[1].startswith(_NOT_IRI):
+                raise StatementError("a namespace is not an IRI")
             if kind is OperationKind.DELETE_NAMESPACE:
-                graph_text = graph_text or f"<{DEFAULT_GRAPH_IRI}>"
+                # A single term after the name would be the graph.
+                graph_text = graph_text or _DEFAULT_GRAPHS[0]
         elif kind is OperationKind.ADD_NAMESPACE:
             raise StatementError("a namespace is added without an IRI")
         return [*parts, graph_text] if graph_text else parts
@@ -462,6 +482,8 @@ class PatchTextWriter(RowWriter):
         if kind == Kind.TRIPLE:
             if depth >= self._limits.nesting:
                 raise over(self._limits, "nesting", depth + 1, "the depth of quoted triples")
+            for position, part in enumerate(parts):
+                self.check(position, self._describe(part)[0])
             inner = " ".join(self._make(part, depth + 1) for part in parts)
             return f"{self._opening}{inner}{self._closing}"
         text, *others = parts

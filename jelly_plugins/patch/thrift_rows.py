@@ -15,8 +15,8 @@ from ..codec import DEFAULT_GRAPH, AnyOperation, Header, Kind, Namespace, Operat
 from ..codec.common.positions import GRAPH, OBJECT, PREDICATE, SUBJECT
 from ..codec.common.terms import build, parts_of
 from ..codec.patch.operations import ABORT, BEGIN, COMMIT, END, ENDS
-from ..errors import JellyError, StatementError, TruncatedError, WireError
-from ..jena.names import JenaFormat
+from ..errors import JellyError, StatementError, TermError, TruncatedError, WireError
+from ..jena.names import DEFAULT_GRAPHS, JenaFormat
 from ..jena.streams import I32, STRUCT, TEXT, Member, Message, TermReader, batches
 from ..jena.streams import RowWriter as JenaWriter
 from .rows import STATEMENTS, WRITE, ReadSettings, RowReader, RowWriter, WriteSettings
@@ -47,6 +47,9 @@ _ROWS: Final[dict[int, tuple[OperationKind, Message, tuple[int | None, ...]]]] =
     ),
     5: (OperationKind.DELETE_NAMESPACE, Message("Patch_Prefix_Del", *_PREFIX), (GRAPH, None)),
 }
+#: The first bytes of terms that may be a predicate, IRIs, and of those that may be a subject.
+_PREDICATES: Final = (0x1C,)
+_SUBJECTS: Final = (0x1C, 0x2C, 0x9C)
 _PLACES: Final = {kind: (place, message) for place, (kind, message, _) in _ROWS.items()}
 _NAMES: Final = ("header", "dataAdd", "dataDel", "prefixAdd", "prefixDel")
 _ROW: Final = Message(
@@ -175,6 +178,9 @@ class PatchRowWriter(RowWriter):
         elif kind in STATEMENTS:
             terms = parts_of(value, (3, 4), "a statement")
             members = [(place, rows.term(term)) for place, term in enumerate(terms[:3], 1)]
+            if members[0][1][0] not in _SUBJECTS or members[1][1][0] not in _PREDICATES:
+                for position in (SUBJECT, PREDICATE):
+                    self.check(position, self._describe(terms[position])[0])
             graph, graph_at = (*terms, DEFAULT_GRAPH)[3], 3
         elif kind in _PLACES:
             name, iri, graph = parts_of(value, (3,), "a namespace")
@@ -184,11 +190,19 @@ class PatchRowWriter(RowWriter):
             if kind is OperationKind.ADD_NAMESPACE:
                 if iri is None:
                     raise StatementError("a namespace is added without an IRI")
-                members.append((3, rows.string(self._describe(iri)[1], "an IRI")))
+                described = self._describe(iri)
+                if described[0] != Kind.IRI:
+                    raise StatementError("a namespace is not an IRI")
+                members.append((3, rows.string(described[1], "an IRI")))
         else:
             number = next(n for n, each in enumerate(_TRANSACTIONS) if each.kind is kind)
             return rows.row_of(_ROW, (_TRANSACTION_PLACE, number))
-        if self._describe(graph)[0] != Kind.DEFAULT_GRAPH:
+        graph_kind, *named = self._describe(graph)
+        if graph_kind != Kind.IRI:
+            self.check(GRAPH, graph_kind)
+        elif named[0] in DEFAULT_GRAPHS:
+            raise TermError(f"a graph is named <{named[0]}>, which means the default graph here")
+        if graph_kind != Kind.DEFAULT_GRAPH:
             members.insert(graph_at, (graph_at + 1, rows.term(graph)))
         place, message = _PLACES[kind]
         return rows.row_of(_ROW, (place, rows.struct(message, members)))

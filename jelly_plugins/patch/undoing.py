@@ -48,7 +48,8 @@ def undo(
     them, each complete; calling again with the same ``to`` appends the rest.
 
     :param log: path of the log, Jelly-Patch or RDF Patch text, not compressed. Each patch needs an
-        ``id``. A truncated patch at its end is cut off, as a recorder does.
+        ``id``. A truncated patch at its end is cut off, as a recorder does, unless an error is
+        raised.
     :param count: number of patches to undo; 1 by default, if ``to`` is not given.
     :param to: go back to the state after the patch with this id: a term, such as ``patch.id``, an
         IRI, or a term in the syntax of N-Triples.
@@ -120,8 +121,7 @@ def _append(
     if not os.path.exists(name):
         raise SourceError(os.strerror(ENOENT), source=name)
     settings = RecordSettings(sync=sync, limits=limits)
-    with LogWriter(log, settings, describe=describe) as writer:
-        start = writer.place
+    with LogWriter(log, settings, describe=describe, restorable=True) as writer:
         try:
             history = _History(sought)
             for patch, _ in _patches(log, limits):
@@ -139,7 +139,7 @@ def _append(
                 headers = [(ID, writer.place.head), (PREV, before), (key, about)]
                 made.append(Patch([BEGIN, *operations, COMMIT], headers))
         except BaseException as error:
-            writer.cut(start)
+            writer.restore()
             if isinstance(error, JellyError):
                 error.locate(source=name)
             raise

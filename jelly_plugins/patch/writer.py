@@ -129,7 +129,8 @@ def patch_writer(
 ) -> PatchWriter:
     """Make the writer of a format, for callers that write the bytes themselves. If these continue
     others, the last patch of those must be complete."""
-    known = WriteSettings(**settings)
+    generalized = options is not None and options.generalized_statements
+    known = WriteSettings(**settings, generalized=generalized)
     written = format_named(format)
     if written is PatchFormat.JELLY_PATCH:
         return JellyWriter(options or PatchOptions(), known, continues=continues)
@@ -201,7 +202,7 @@ def write_rows(
 
     :return: the number of rows.
     """
-    format = format_named(format) or _format_for(dst)  # noqa: A001
+    format = format_named(format) or format_for(dst)  # noqa: A001
     iterator = iter(rows)
     if options is None and format is PatchFormat.JELLY_PATCH:
         options, iterator = inferred(iterator, settings.get("describe", describe))
@@ -233,7 +234,8 @@ def write_patches(
         Jelly-Patch for any other.
     :param options: of a Jelly-Patch stream. By default it is of type PUNCTUATED, and the patches
         determine the other options: all of them where they are a list and in memory, otherwise the
-        first rows, see :func:`infer_options`.
+        first rows, see :func:`infer_options`. RDF Patch has generalized statements only if they are
+        declared here.
     :param settings: see :class:`WriteOptions`.
     :return: the number of patches.
     :raises OptionsError: there is no such format or notation.
@@ -249,7 +251,7 @@ def write_patches(
     [Iri(value='urn:1')]
     """
     check_patches(patches)
-    format = format_named(format) or _format_for(dst)  # noqa: A001
+    format = format_named(format) or format_for(dst)  # noqa: A001
     known = isinstance(patches, list | tuple) and all(patch.in_memory for patch in patches)
     if known and options is None and format is PatchFormat.JELLY_PATCH:
         options = infer_options(rows_of(patches), settings.get("describe", describe))
@@ -264,6 +266,6 @@ def rows_of(patches: Iterable[Patch]) -> Iterator[AnyOperation]:
         yield END
 
 
-def _format_for(dst: Destination) -> PatchFormat:
+def format_for(dst: Destination) -> PatchFormat:
     named = format_of(os.fspath(dst)) if isinstance(dst, str | os.PathLike) else None
     return named or PatchFormat.JELLY_PATCH

@@ -44,7 +44,7 @@ from . import oxigraph_store
 from .memory import add_statements, overridden, writable
 from .namespaces import DeclaredNamespaces
 from .patches.journal import check_recorded
-from .terms import RdflibFactory, default_graph, reject_no_graph
+from .terms import RdflibFactory, default_graph, reject_unwritable
 
 #: What an IRI cannot have and a file's name can.
 _NOT_IN_IRIS: Final = re.compile(r'[\x00-\x20<>"{}|\\^`]|%(?![0-9A-Fa-f]{2})')
@@ -185,6 +185,7 @@ def load(
     :return: the number of statements read, repeats included.
     :raises ChainError: the graph is being recorded, and is not that of the recorder.
     :raises JellyError: with source, and frame and row, or line and column of text.
+    :raises OptionsError: ``graph`` is a ReadOnlyGraphAggregate.
     :raises TypeError: ``graph`` is not a graph.
     :raises ValueError: there is no format of that name.
 
@@ -199,7 +200,7 @@ def load(
     >>> print(*graph.objects(URIRef("urn:s")))
     1
     """
-    reject_no_graph(graph)
+    reject_unwritable(graph)
     check_recorded(graph.store)
     settings = replace(settings, **options)
     form = settings.format_for(src)

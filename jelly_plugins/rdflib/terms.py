@@ -17,7 +17,12 @@ from typing import Any, Final, TypeAlias
 
 import rdflib
 from rdflib import namespace
-from rdflib.graph import DATASET_DEFAULT_GRAPH_ID, ConjunctiveGraph, Graph
+from rdflib.graph import (
+    DATASET_DEFAULT_GRAPH_ID,
+    ConjunctiveGraph,
+    Graph,
+    ReadOnlyGraphAggregate,
+)
 from rdflib.term import BNode, Literal, Node, URIRef
 
 from ..backends import BlankNodes
@@ -25,7 +30,7 @@ from ..codec import DEFAULT_GRAPH, BlankNode, DefaultGraph, Iri, Kind
 from ..codec import Literal as GenericLiteral
 from ..codec.common.positions import POSITIONS
 from ..codec.common.terms import XSD_STRING, terms_of
-from ..errors import JellyError, TermError, shown
+from ..errors import JellyError, OptionsError, TermError, shown
 from ..io.streams import BATCH
 from .memory import compiled
 
@@ -283,3 +288,10 @@ def reject_no_graph(graph: object) -> None:
     """Reject an object that is not a graph, such as the path of a file."""
     if not isinstance(graph, Graph):
         raise TypeError(f"an rdflib.Graph is needed, not {shown(graph)}")
+
+
+def reject_unwritable(graph: object) -> None:
+    """Reject an object that is not a graph, or a graph that cannot be changed."""
+    reject_no_graph(graph)
+    if isinstance(graph, ReadOnlyGraphAggregate):
+        raise OptionsError("a ReadOnlyGraphAggregate cannot be changed: name one of its graphs")

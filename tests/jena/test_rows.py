@@ -80,6 +80,12 @@ def test_what_jena_calls_the_default_graph(kernel: Kernel, form: JenaFormat, nam
     data = rows(form, quad(S, P, O, ("iri", {"iri": iri})))
     expected = GENERIC if name != "DefaultGraphs" else Quad(*GENERIC, Iri(iri))
     assert kernel.read(data, form) == [expected]
+    named = Quad(*GENERIC, Iri(iri))
+    if name == "DefaultGraphs":
+        assert kernel.write([named], form) == data
+    else:
+        with pytest.raises(TermError, match="which means the default graph"):
+            kernel.write([named], form)
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 7, 64, None])

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from jelly_plugins import ChainError, SourceError, TermError, TruncatedError
+from jelly_plugins import ChainError, JellyError, SourceError, TermError, TruncatedError
 from jelly_plugins.codec import OperationKind
 from jelly_plugins.oxigraph import (
     BOOKKEEPING,
@@ -211,8 +211,15 @@ def test_a_log_that_ends_at_any_byte_can_be_recorded_on(tmp_path: Path, suffix: 
     with record(ox.Store(), path) as recorder:
         recorder.add(quad)
     whole = path.read_bytes()
+    first = whole.index(b"\n") + 1 if suffix == ".rdfp" else 1 + whole[0]
     for size in range(len(whole)):
         path.write_bytes(whole[:size])
+        if 0 < size < first:
+            # It could be any other file.
+            with pytest.raises(JellyError, match="log"):
+                record(ox.Store(), path)
+            assert path.read_bytes() == whole[:size]
+            continue
         with record(ox.Store(), path) as recorder:
             recorder.add(quad)
         assert len(list(read_patches(path))) == 1
@@ -577,3 +584,17 @@ def test_a_change_inside_a_transaction_uses_its_object(tmp_path: Path) -> None:
         assert quad not in store
         recorder.add(quad)
     assert quad in store
+
+
+def test_closing_inside_a_transaction(tmp_path: Path) -> None:
+    store = ox.Store()
+    recorder = record(store, tmp_path / "log.jellyp")
+
+    def change() -> None:
+        with recorder.transaction() as changes:
+            changes.add(quad("x"))
+            recorder.close()
+
+    with pytest.raises(SourceError, match="was closed"):
+        change()
+    assert not data(store)

@@ -38,6 +38,7 @@ from jelly_plugins.codec.patch.operations import (
     delete,
     header,
 )
+from jelly_plugins.io.sources import name_of
 from jelly_plugins.io.streams import write_bytes
 from jelly_plugins.oxigraph import (
     BOOKKEEPING,
@@ -305,8 +306,9 @@ def test_until_a_patch_that_is_not_there(
 ) -> None:
     data_of_log = write(*counting(3))
     with pytest.raises(ChainError, match="no patch <urn:p:4>; nothing was applied") as caught:
-        replay(store, source(data_of_log, tmp_path), until="urn:p:4")
+        replay(store, path := source(data_of_log, tmp_path), until="urn:p:4")
     assert caught.value.expected == "<urn:p:4>"
+    assert caught.value.source == (None if isinstance(path, list) else name_of(path))
     assert contents(store) == set()
     # Looking for it has used nothing up.
     assert replay(store, source(data_of_log, tmp_path), until="urn:p:2").patches == 2

@@ -218,7 +218,7 @@ def test_from_jelly_to_text_and_back(log: tuple[PatchOptions, list[Operation]]) 
     jelly = written(rows, PatchFormat.JELLY_PATCH, options=options)
     assert list(PatchReader(jelly)) == rows
     try:
-        text = written(rows, PatchFormat.RDF_PATCH)
+        text = written(rows, PatchFormat.RDF_PATCH, options=options)
     except JellyError as error:
         assert "_:" in str(error)  # noqa: PT017
         return

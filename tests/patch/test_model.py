@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from jelly_plugins import Iri, JellyError, Literal, StatementError, Triple
+from jelly_plugins import ChainError, Iri, JellyError, Literal, StatementError, Triple
 from jelly_plugins.codec import Operation, OperationKind
 from jelly_plugins.errors import LimitError, TruncatedError
 from jelly_plugins.patch import (
@@ -27,6 +27,7 @@ from jelly_plugins.patch import (
     group,
     header,
     invert,
+    read_patches,
     write_patches,
 )
 from jelly_plugins.patch.text_rows import PatchTextWriter
@@ -173,3 +174,27 @@ def test_a_namespace_has_three_parts() -> None:
     for writer in (PatchTextWriter(), PatchRowWriter()):
         with pytest.raises(StatementError, match="a namespace of 2 terms"):
             writer.row(Operation(OperationKind.ADD_NAMESPACE, parts))
+
+
+@pytest.mark.parametrize("form", ["rdfp", "jellyp", "trp"])
+@pytest.mark.parametrize("count", [1, 5000])
+def test_a_patch_outlives_its_iterator(tmp_path: Path, form: str, count: int) -> None:
+    path = tmp_path / f"log.{form}"
+    operations = [add(Triple(Iri(f"urn:{number}"), S, S)) for number in range(count)]
+    write_patches([Patch(operations, [("id", S)])] * 2, path)
+    assert len(next(read_patches(path)).operations) == count
+    patches = read_patches(path)
+    next(patches)
+    rows = iter(next(patches))
+    del patches
+    assert sum(1 for _ in rows) == count
+
+
+def test_logs_that_are_out_of_order() -> None:
+    first = b"H id <urn:1> .\nTX .\nTC .\n"
+    second = b"H id <urn:2> .\nH prev <urn:1> .\nTX .\nTC .\n"
+    with pytest.raises(ChainError, match=r"^<bytes>: patch <urn:1>: the first .* follows it"):
+        compact(read_patches(second + first))
+    assert compact(read_patches(first + second)).id == Iri("urn:2")
+    with pytest.raises(ChainError, match="patch <urn:1>: the first patch of the log follows it"):
+        compact([Patch([], [("id", Iri("urn:1")), ("prev", Iri("urn:1"))])])

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 import os
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -21,12 +23,13 @@ from jelly_plugins.codec import (
     describe,
 )
 from jelly_plugins.codec.patch.operations import BEGIN, COMMIT, Operation, add, delete
-from jelly_plugins.patch import Patch, check, read_patches, recording, write_patches
+from jelly_plugins.patch import Patch, check, read_patches, recording, redo, undo, write_patches
 from jelly_plugins.patch.recording import LogWriter, RecordSettings
 
 from .. import programs
 
 S, P, O = (Iri(f"urn:{letter}") for letter in "spo")  # noqa: E741
+TEXT = b"H id <urn:1> .\nTX .\nA <urn:s> <urn:p> <urn:o> .\nTC .\n"
 
 
 @pytest.fixture(params=["jellyp", "rdfp"])
@@ -134,8 +137,15 @@ def test_a_log_of_other_software_that_is_cut_anywhere(tmp_path: Path, form: Any)
     write_patches(patches, path, options=options, frame_rows=2)
     whole = path.read_bytes()
     expected = [row for patch in patches for row in patch.operations]
-    for size in range(8, len(whole), 7):
+    first = whole.index(b"\n") + 1 if form == "rdfp" else 1 + whole[0]
+    for size in range(1, len(whole), 7):
         path.write_bytes(whole[:size])
+        if size < first:
+            # Nothing shows yet that it is a log.
+            with pytest.raises(JellyError, match=f"^{re.escape(str(path))}: "):
+                writer(path)
+            assert path.read_bytes() == whole[:size]
+            continue
         with writer(path) as log:
             log.append([])
         assert check(path), size
@@ -222,12 +232,23 @@ def test_a_file_that_is_no_log(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("ending", ["", ".jellyp", ".rdfp"])
-@pytest.mark.parametrize("other", [b"hi", b"7!", b"\xdd\x70\xef" * 30, b"A note", b"# A note\n<"])
-def test_what_begins_no_log_is_kept(other: bytes, ending: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "other",
+    [
+        *(b"H", b"\x12", b"hi", b"7!", b"\xdd\x70\xef" * 30, b"A note", b"\x89PNG\r\n\x1a\n" * 9),
+        *(b"# A note\n", b"# A note\n<", b"# A note\nH id <urn:1> .\nTX .\n", b"H id <urn:uuid:1"),
+        *(TEXT + b"note", b"TX .\nTC .\nA <ur", bytes(9)),
+        *(gzip.compress(TEXT, mtime=0), gzip.compress(TEXT + b"TX .\n", mtime=0)),
+    ],
+)
+@pytest.mark.parametrize("open_log", [writer, undo, redo])
+def test_what_begins_no_log_is_kept(
+    other: bytes, ending: str, open_log: Any, tmp_path: Path
+) -> None:
     path = tmp_path / f"notes{ending}"
     path.write_bytes(other)
-    with pytest.raises(JellyError):
-        writer(path)
+    with pytest.raises(JellyError, match=f"^{re.escape(str(path))}: "):
+        open_log(path)
     assert path.read_bytes() == other
 
 

@@ -12,15 +12,15 @@ from typing import Any
 
 import pytest
 from rdflib import BNode, ConjunctiveGraph, Dataset, Graph, Literal, URIRef, namespace
-from rdflib.graph import DATASET_DEFAULT_GRAPH_ID
+from rdflib.graph import DATASET_DEFAULT_GRAPH_ID, ReadOnlyGraphAggregate
 from rdflib.plugins.stores.memory import Memory
 
-from jelly_plugins import ConflictError, JellyError, TermError
+from jelly_plugins import ConflictError, JellyError, OptionsError, TermError
 from jelly_plugins import codec as generic
 from jelly_plugins import patch as patches
 from jelly_plugins.oxigraph import BOOKKEEPING
 from jelly_plugins.patch.replay.replay import Position
-from jelly_plugins.rdflib import positions, record, replay, set_position
+from jelly_plugins.rdflib import load, positions, record, replay, set_position
 from jelly_plugins.rdflib.oxigraph_store import inner_store
 
 S, P, O, G = (URIRef(f"urn:{letter}") for letter in "spog")  # noqa: E741
@@ -377,3 +377,19 @@ def test_labels_that_look_like_others(
     replay(copy, path)
     assert set(copy) == set(graph)
     assert len(graph) == len(labels) - 1
+
+
+def test_a_graph_that_cannot_be_changed(tmp_path: Path) -> None:
+    both = ReadOnlyGraphAggregate([Graph(), Graph()])
+    change: list[Callable[[], object]] = [
+        lambda: load(both, b"<urn:s> <urn:p> <urn:o> .", format="nt"),
+        lambda: replay(both, patch(1, "A <urn:s> <urn:p> <urn:o> .")),
+        lambda: record(both, tmp_path / "log.jellyp"),
+        lambda: set_position(
+            both, Position(log="log", patch="<urn:1>", transactions=1, complete=True)
+        ),
+    ]
+    for each in change:
+        with pytest.raises(OptionsError, match="a ReadOnlyGraphAggregate cannot be changed"):
+            each()
+    assert not (tmp_path / "log.jellyp").exists()

@@ -124,7 +124,7 @@ def _catch_up(store: Store, writer: LogWriter, settings: RecordSettings) -> str 
                 raise ChainError(
                     f"the store is at patch {known.patch} of log {name}, and the log is empty",
                     expected=known.patch,
-                )
+                ).locate(source=writer.name)
         if position is not None:
             name = position.log
         move(store, found, position, Recording(name or "", writer.path))

@@ -31,7 +31,7 @@ from ...codec.common.terms import check_text, convert
 from ...codec.patch.operations import END, AnyOperation, Header, Namespace, Operation, OperationKind
 from ...codec.text.ntriples import term_text
 from ...errors import ChainError, JellyError, StatementError
-from ...io.sources import Source, is_source, rewinder
+from ...io.sources import Source, is_source, name_of, rewinder
 from ...notebook import Shown
 from ..model import ID, Patch
 from ..reader import PatchReader, RewrittenError
@@ -444,7 +444,7 @@ def replay_log(
     if settings.follow and not is_source(log):
         raise ValueError("only a source of bytes can be followed")
     if last is not None and not settings.follow and not _may_have(log, settings):
-        raise _missing(last, "nothing was applied")
+        raise _missing(last, "nothing was applied", log)
     group = settings.commit_every
     if group is None:
         # Other sources may block between patches.
@@ -464,7 +464,7 @@ def replay_log(
             # What follows the store's position is read anew.
             continue
     if last is not None and not reached and not settings.follow:
-        raise _missing(last, "it was read to its end")
+        raise _missing(last, "it was read to its end", log)
     return done
 
 
@@ -499,8 +499,9 @@ def _replay_source(
             raise
 
 
-def _missing(patch: str, what: str) -> ChainError:
-    return ChainError(f"the log has no patch {patch}; {what}", expected=patch)
+def _missing(patch: str, what: str, log: Source | Iterable[Patch]) -> JellyError:
+    error = ChainError(f"the log has no patch {patch}; {what}", expected=patch)
+    return error.locate(source=name_of(log) if is_source(log) else None)
 
 
 def _may_have(log: Source | Iterable[Patch], settings: ReplaySettings) -> bool:

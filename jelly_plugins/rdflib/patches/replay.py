@@ -34,7 +34,7 @@ from ...patch.replay.transactions import (
 from ...reserved import reject_graph
 from ..namespaces import DeclaredNamespaces
 from ..oxigraph_store import graph_name, inner_store
-from ..terms import RdflibFactory, default_graph, reject_no_graph
+from ..terms import RdflibFactory, default_graph, reject_unwritable
 from .journal import Journal, check_recorded, set_namespace, twin
 
 #: Positions of graphs, by their names, for as long as their stores live.
@@ -90,7 +90,7 @@ def graph_text(graph: Graph) -> str:
 
 def main_graph(graph: Graph) -> Graph:
     """The graph used instead of the default graph."""
-    reject_no_graph(graph)
+    reject_unwritable(graph)
     if isinstance(graph.store, Journal):
         raise OptionsError(
             "the changes of this graph are being recorded: use the graph given to record()"
