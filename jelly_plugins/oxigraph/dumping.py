@@ -263,12 +263,16 @@ class StoreReader(ChunkReader):
         self._texts = in_thread(partial(_dump_lines, store, graph))
 
     def __iter__(self) -> Iterator[Chunk]:
+        for text in self.lines():
+            yield Chunk(text, text.count(b"\n"))
+
+    def lines(self) -> Iterator[bytes]:
         for text in self._texts:
             if self._hides and _RESERVED_LINE in text:
                 lines = text.splitlines(keepends=True)
                 text = b"".join(line for line in lines if not line.endswith(_RESERVED_LINE))
             if text:
-                yield Chunk(text, text.count(b"\n"))
+                yield text
 
     def close(self) -> None:
         """End the thread in which the store writes."""
