@@ -11,9 +11,6 @@ cdef enum Written:
     NO_DATATYPES
     # The row is longer than a reader accepts.
     ROW_TOO_LONG
-    # Nothing was written: every term repeats, and the frame has `Writer.room_repeats` such
-    # statements.
-    ALL_REPEATED
     OUT_OF_MEMORY
 
 
