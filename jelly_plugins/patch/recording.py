@@ -320,11 +320,8 @@ class LogWriter:
         """End what was taken up, or write the options of a new log, so that it can be read before
         its first patch. In a stream of type FRAME they would be a patch, so such a log stays empty,
         as text does."""
-        is_jelly = self.format is PatchFormat.JELLY_PATCH
-        if not self._kept and is_jelly:
-            is_marked = self._options.stream_type is PatchStreamType.PUNCTUATED
-            frames = PatchEncoder(self._options).finish() if is_marked else []
-            ending = b"".join(map(delimit, frames))
+        if not self._kept:
+            ending = self._opening()
         try:
             self._write(ending)
         except OSError as error:
@@ -333,11 +330,21 @@ class LogWriter:
             raise SourceError(error.strerror or str(error), source=self.name) from None
         self.place = self.place._replace(size=self._kept + len(ending))
 
+    def _opening(self) -> bytes:
+        is_jelly = self.format is PatchFormat.JELLY_PATCH
+        is_marked = is_jelly and self._options.stream_type is PatchStreamType.PUNCTUATED
+        frames = PatchEncoder(self._options).finish() if is_marked else []
+        return b"".join(map(delimit, frames))
+
     # What is there already
 
     def _take_up(self, size: int) -> bytes:
         """Read what the file has; ``place`` becomes the end of what is complete. Return what is to
         be written there so that a patch can follow."""
+        opening = self._opening()
+        if size < len(opening) and opening.startswith(b"".join(self._chunks(0, size))):
+            # A recorder was killed while it wrote the options.
+            return b""
         rows = self._reader(size)
         kept = self._complete(rows, size)
         self.format = rows.format or self.format
