@@ -235,7 +235,7 @@ def test_a_file_that_is_no_log(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "other",
     [
-        *(b"H", b"\x12", b"hi", b"7!", b"\xdd\x70\xef" * 30, b"A note", b"\x89PNG\r\n\x1a\n" * 9),
+        *(b"H", b"\x13", b"hi", b"7!", b"\xdd\x70\xef" * 30, b"A note", b"\x89PNG\r\n\x1a\n" * 9),
         *(b"# A note\n", b"# A note\n<", b"# A note\nH id <urn:1> .\nTX .\n", b"H id <urn:uuid:1"),
         *(TEXT + b"note", b"TX .\nTC .\nA <ur", bytes(9)),
         *(gzip.compress(TEXT, mtime=0), gzip.compress(TEXT + b"TX .\n", mtime=0)),
