@@ -145,7 +145,7 @@ class Input(Closing):
             raise TypeError(f"a path, bytes or an open binary file is needed, not {shown(src)}")
         # read1 returns the available bytes, where read would wait for all requested ones.
         self._read = getattr(file, "read1", file.read)
-        self._response = file if _is_response(file) else None
+        self._responses = _responses(file)
         self._head = b""
         try:
             # A source may return its bytes one by one.
@@ -180,8 +180,7 @@ class Input(Closing):
             raise
 
     def _raw(self) -> Iterator[bytes]:
-        response = self._response
-        if response is not None:
+        for response in self._responses:
             _check_whole(response)
         head, self._head = self._head, b""
         if head:
@@ -190,7 +189,10 @@ class Input(Closing):
             yield chunk
         # Reading a response to its end does not raise for missing bytes: http.client checks only
         # where all is read at once, old versions of urllib3 nowhere.
-        missing = getattr(response, "length_remaining", None) or getattr(response, "length", None)
+        missing = 0
+        for response in self._responses:
+            missing += getattr(response, "length_remaining", None) or 0
+            missing += getattr(response, "length", None) or 0
         if missing:
             raise TruncatedError(
                 f"the HTTP response lacks {missing:,} bytes of its Content-Length; fetch it again"
@@ -199,6 +201,8 @@ class Input(Closing):
     def _read_chunk(self) -> bytes:
         try:
             chunk = self._read(CHUNK)
+        except UnicodeDecodeError:
+            chunk = None
         except EOFError as error:
             # What gzip and bz2 files raise.
             raise TruncatedError(f"ends too early: {error}", source=self.name) from error
@@ -259,11 +263,19 @@ def rewinder(src: Any) -> Callable[[], object] | None:
     return None if start is None else lambda: src.seek(start)
 
 
-def _is_response(file: Any) -> bool:
-    """Whether a file is an HTTP response of ``http.client`` or urllib3."""
+def _responses(file: Any) -> list[Any]:
+    """The HTTP responses of ``http.client`` or urllib3 in a file.
+
+    :param file: a response, or a file object that wraps one.
+    """
     http_client = sys.modules.get("http.client")
-    is_response = http_client is not None and isinstance(file, http_client.HTTPResponse)
-    return is_response or hasattr(file, "length_remaining")
+    found = []
+    # A BufferedReader has the file that it wraps as "raw", a GzipFile as "fileobj".
+    for each in (file, getattr(file, "raw", None), getattr(file, "fileobj", None)):
+        is_response = http_client is not None and isinstance(each, http_client.HTTPResponse)
+        if is_response or hasattr(each, "length_remaining"):
+            found.append(each)
+    return found
 
 
 def _check_whole(response: Any) -> None:
@@ -280,6 +292,11 @@ def _check_whole(response: Any) -> None:
 
 
 def _answered(status: int, reason: str | None) -> str:
+    """The message for an HTTP status; HTTP/2 has no reason phrases, and HTTP/1.1 may omit them."""
+    from http import HTTPStatus
+
+    if not reason and status in set(HTTPStatus):
+        reason = HTTPStatus(status).phrase
     return f"the server answered {status} {reason or ''}".strip()
 
 
@@ -350,8 +367,19 @@ def _open_http(url: str) -> Any:
             # Another server, which this one may redirect to, does not get it.
             token = base64.b64encode(unquote(user).encode()).decode()
             request.add_unredirected_header("Authorization", f"Basic {token}")
-        # It follows redirects to HTTP and FTP only.
-        return urllib.urlopen(request, timeout=_TIMEOUT)
+        # Without handlers of ftp:// and others that a redirect may lead to.
+        opener = urllib.OpenerDirector()
+        for handler in (
+            urllib.ProxyHandler,
+            urllib.HTTPHandler,
+            urllib.HTTPSHandler,
+            urllib.HTTPRedirectHandler,
+            urllib.HTTPErrorProcessor,
+            urllib.HTTPDefaultErrorHandler,
+            urllib.UnknownHandler,
+        ):
+            opener.add_handler(handler())
+        return opener.open(request, timeout=_TIMEOUT)
     except HTTPError as error:
         error.close()
         message = _answered(error.code, error.reason)

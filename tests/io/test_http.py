@@ -26,11 +26,16 @@ from jelly_plugins import (
     SourceError,
     Triple,
     TruncatedError,
+    arrow,
     convert,
+    jena,
+    oxigraph,
     read,
 )
 from jelly_plugins.codec import delimit
 from jelly_plugins.io.streams import encode
+from jelly_plugins.messages import read_messages
+from jelly_plugins.patch import PatchReader
 from jelly_plugins.rdflib import register
 
 TRIPLES = [Triple(Iri(f"urn:s{n}"), Iri("urn:p"), Iri("urn:o")) for n in range(5000)]
@@ -120,20 +125,39 @@ def two_frames() -> tuple[bytes, int]:
     return b"".join(frames), len(frames[0])
 
 
+def load_into_store(source: Any) -> None:
+    import pyoxigraph
+
+    store = pyoxigraph.Store()
+    try:
+        oxigraph.load(store, source)
+    finally:
+        assert len(store) in (0, 100)
+
+
+JELLY_READERS: dict[str, Callable[[Any], object]] = {
+    "read": lambda source: list(read(source)),
+    "load": load_into_store,
+    "arrow": lambda source: arrow.read(source).read_all(),
+    "messages": lambda source: list(read_messages(source, format="jelly")),
+    "convert": lambda source: convert(
+        source, io.BytesIO(), target_format="nt", source_format="jelly"
+    ),
+    "rdflib": lambda source: rdflib.Graph().parse(source, format="jelly-plugins"),
+}
+
+
+@pytest.mark.parametrize("name", JELLY_READERS)
 @pytest.mark.parametrize("chunked", [False, True])
-@pytest.mark.parametrize("pack", [bytes, gzip.compress])
-def test_a_short_response_is_rejected(pack: Callable[[bytes], bytes], chunked: bool) -> None:
-    """Even if it ends after a whole frame, or after a whole member of gzip."""
+def test_a_short_response_is_rejected(name: str, chunked: bool) -> None:
     data, end = two_frames()
-    first = pack(data[:end])
-    body = first + pack(data[end:])
     with (
-        response_of(body, len(first), chunked=chunked) as response,
+        response_of(data, end, chunked=chunked) as response,
         pytest.raises(TruncatedError, match="HTTP response"),
     ):
-        list(read(response))
-    with response_of(body, len(body), chunked=chunked) as response:
-        assert list(read(response)) == TRIPLES[:100]
+        JELLY_READERS[name](response)
+    with response_of(data, len(data), chunked=chunked) as response:
+        JELLY_READERS[name](response)
 
 
 @pytest.fixture
@@ -150,14 +174,84 @@ def registered() -> Iterator[None]:
 @pytest.mark.filterwarnings("ignore:Dataset:DeprecationWarning")
 @pytest.mark.parametrize("graph", [rdflib.Graph, rdflib.Dataset])
 @pytest.mark.parametrize("name", ["jelly", "application/x-jelly-rdf", "jelly-plugins"])
-def test_a_short_response_to_rdflib_itself(graph: Any, name: str) -> None:
+@pytest.mark.parametrize("chunked", [False, True])
+def test_a_short_response_to_rdflib_itself(graph: Any, name: str, chunked: bool) -> None:
     data, end = two_frames()
-    with serving_part(data, end) as url:
+    with serving_part(data, end, chunked=chunked) as url:
         with pytest.raises(TruncatedError, match=r"HTTP response") as caught:
             graph().parse(url, format=name)
         assert caught.value.source == url
-    with serving_part(data, len(data)) as url:
+    with serving_part(data, len(data), chunked=chunked) as url:
         assert len(graph().parse(url, format=name)) == 100
+
+
+@pytest.mark.parametrize("name", JELLY_READERS)
+@pytest.mark.parametrize("chunked", [False, True])
+def test_a_part_is_rejected(name: str, chunked: bool) -> None:
+    """A server or a proxy may answer with a part that the client did not request."""
+    data, end = two_frames()
+    content_range = f"bytes 0-{end - 1}/{len(data)}"
+    with (
+        serving_part(data[:end], end, chunked=chunked, content_range=content_range) as url,
+        urlopen(url) as response,
+        pytest.raises(TruncatedError, match="a part of the file"),
+    ):
+        JELLY_READERS[name](response)
+
+
+@pytest.mark.parametrize(
+    ("wrap", "pack"),
+    [
+        (lambda response: response, gzip.compress),
+        (io.BufferedReader, bytes),
+        (lambda response: gzip.GzipFile(fileobj=response), gzip.compress),
+    ],
+)
+def test_a_short_response_of_whole_frames_or_members(
+    wrap: Callable[[Any], Any], pack: Callable[[bytes], bytes]
+) -> None:
+    data, end = two_frames()
+    first = pack(data[:end])
+    body = first + pack(data[end:])
+    with (
+        response_of(body, len(first)) as response,
+        pytest.raises(TruncatedError, match="HTTP response"),
+    ):
+        list(read(wrap(response)))
+    with response_of(body, len(body)) as response:
+        assert list(read(wrap(response))) == TRIPLES[:100]
+
+
+def rows_of_jena(format_: jena.JenaFormat) -> bytes:
+    out = io.BytesIO()
+    jena.write(TRIPLES[:1], out, format=format_)
+    return out.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("part", "reader"),
+    [
+        (b"TX .\nTC .\n", lambda source: list(PatchReader(source))),
+        (
+            b"<urn:s> <urn:p> <urn:o> .\n",
+            lambda source: list(read_messages(source, format="nt")),
+        ),
+        (
+            b"<urn:s> <urn:p> <urn:o> .\n",
+            lambda source: convert(source, io.BytesIO(), source_format="nt", target_format="jelly"),
+        ),
+        *(
+            (rows_of_jena(form), lambda source, form=form: list(jena.read(source, format=form)))
+            for form in list(jena.JenaFormat)[:2]
+        ),
+    ],
+)
+def test_a_short_response_in_other_formats(part: bytes, reader: Callable[[Any], object]) -> None:
+    with (
+        response_of(2 * part, len(part)) as response,
+        pytest.raises(TruncatedError, match=f"HTTP response.*{len(part)} bytes of"),
+    ):
+        reader(response)
 
 
 def opened_by(library: str, url: str) -> Any:
@@ -198,7 +292,8 @@ def test_a_part_to_a_url_or_another_client(library: str | None) -> None:
         (304, None, "answered 304"),
         (404, None, "answered 404 Not Found$"),
         (500, None, "answered 500"),
-        (404, "", "answered 404$"),
+        (404, "", "answered 404 Not Found$"),
+        (499, "", "answered 499$"),
     ],
 )
 def test_an_answer_without_a_file(status: int, reason: str | None, message: str) -> None:
@@ -244,7 +339,7 @@ def test_user_and_password_go_to_the_first_server_only() -> None:
     assert seen == ["Basic " + base64.b64encode(b"me:p@ss").decode(), None]
 
 
-@pytest.mark.parametrize("target", ["file:///etc/passwd", "data:,x"])
+@pytest.mark.parametrize("target", ["ftp://127.0.0.1:1/x.jelly", "file:///etc/passwd", "data:,x"])
 def test_redirects_to_other_protocols_are_rejected(target: str) -> None:
     with (
         answering(answer_of(302, ("Location", target))) as url,
