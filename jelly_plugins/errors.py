@@ -14,7 +14,7 @@ from typing import Final, Self
 
 #: Characters of a value, or of a source's name, that a message has. Data may be given as either.
 _SHOWN: Final = 100
-_SHOWN_NAME: Final = 200
+_SHOWN_NAME: Final = 1000
 
 _REPR: Final = reprlib.Repr()
 _REPR.maxlevel = 2

@@ -102,7 +102,7 @@ def test_a_path_that_cannot_be_opened(name: str, tmp_path: Path) -> None:
     with pytest.raises(SourceError) as caught:
         Input(path)
     assert caught.value.source == path
-    assert str(caught.value).startswith(path[:90])
+    assert str(caught.value).startswith(f"{path}: ")
 
 
 def test_a_closed_file() -> None:
@@ -118,7 +118,7 @@ def test_a_text_file(data: str | bytes, tmp_path: Path) -> None:
     path.write_bytes(data.encode() if isinstance(data, str) else data)
     with open(path, encoding="utf-8") as file, open(path, encoding="ascii") as other:
         for text in (io.StringIO("text"), file, other):
-            with pytest.raises(SourceError, match=r"binary|codec"):
+            with pytest.raises(SourceError, match="binary"):
                 content(text)
 
 
