@@ -176,3 +176,11 @@ def test_ten_times_the_messages_take_no_more_memory(form: str, tmp_path: Path) -
     )
     few, many = map(int, done.stdout.split())
     assert many < few + (12 << 20)
+
+
+def test_a_large_context_for_many_small_documents() -> None:
+    terms = ",".join(f'"t{n}":"urn:t{n}"' for n in range(1000))
+    log = f'{{"@context":{{{terms}}}}}\n' + '{"t1":1}\n' * 500
+    with pytest.raises(LimitError, match="contexts"):
+        sizes(log, "ndjsonld", limits=Limits(frame_expansion=5_000_000))
+    assert len(sizes(log, "ndjsonld")) == 500
