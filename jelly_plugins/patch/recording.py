@@ -141,8 +141,8 @@ class LogWriter:
     The log is that of the process that opened it: a child that is forked cannot write to it.
 
     A file is only changed if it is empty or begins as a log. If its first patch is incomplete, it
-    must begin with a whole frame of Jelly-Patch that has options, which a recorder writes first;
-    or, as text, with a whole row ``H id <…> .``.
+    must begin with a whole frame of Jelly-Patch that has options, which a recorder writes first, or
+    be a part of that frame alone; or, as text, begin with a whole row ``H id <…> .``.
 
     :param restorable: whether :meth:`restore` is available, so that what is cut off is kept.
     """
@@ -317,9 +317,7 @@ class LogWriter:
         self.place = self.place._replace(size=self._kept + len(self._rest))
 
     def _begin(self, ending: bytes) -> None:
-        """End what was taken up, or write the options of a new log, so that it can be read before
-        its first patch. In a stream of type FRAME they would be a patch, so such a log stays empty,
-        as text does."""
+        """End what was taken up, or begin a new log."""
         if not self._kept:
             ending = self._opening()
         try:
@@ -331,6 +329,9 @@ class LogWriter:
         self.place = self.place._replace(size=self._kept + len(ending))
 
     def _opening(self) -> bytes:
+        """What is written to an empty file: the options, so that the log can be read before its
+        first patch. In a stream of type FRAME they would be a patch, so such a log stays empty, as
+        text does."""
         is_jelly = self.format is PatchFormat.JELLY_PATCH
         is_marked = is_jelly and self._options.stream_type is PatchStreamType.PUNCTUATED
         frames = PatchEncoder(self._options).finish() if is_marked else []

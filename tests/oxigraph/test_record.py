@@ -195,6 +195,7 @@ def test_a_recorder_that_is_closed(store: ox.Store, path: Path) -> None:
     before = contents(store), path.read_bytes()
     for change in (
         lambda: recorder.add(quad("y")),
+        lambda: recorder.add(quad("x")),
         lambda: recorder.remove(quad("x")),
         lambda: recorder.update("CLEAR ALL"),
     ):

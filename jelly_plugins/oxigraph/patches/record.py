@@ -234,6 +234,8 @@ class Recorder:
 
     def _commit(self, net: Net) -> None:
         store, writer = self.store, self._writer
+        # Before the position is written, which a recorder that is closed must not do.
+        writer.check_open()
         with self._store_lock:
             deletes, adds = staged(store, net)
             count = len(deletes.quads) + len(adds.quads)
