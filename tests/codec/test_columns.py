@@ -174,11 +174,13 @@ def test_rows_before_an_error_are_kept(kernel: Kernel) -> None:
     assert caught.value.frame == 1
     [columns] = decoder.flush()
     assert (columns.rows, columns.frames) == (4, ((0, 4),))
+    with pytest.raises(OrderError):
+        list(decoder.decode(first[0]))
 
 
-def test_a_frame_must_be_consumed() -> None:
+def test_a_frame_must_be_consumed(kernel: Kernel) -> None:
     [frame] = frames_of(ROWS)
-    decoder = native().ColumnDecoder(batch_rows=1)
+    decoder = kernel.ColumnDecoder(batch_rows=1)
     next(iter(decoder.decode(frame)))
     with pytest.raises(OrderError):
         list(decoder.decode(frame))

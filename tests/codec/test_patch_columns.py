@@ -46,7 +46,7 @@ from jelly_plugins.codec.patch.operations import (
     header,
 )
 from jelly_plugins.codec.text.ntriples import Notation
-from jelly_plugins.errors import JellyError, LimitError, StatementError, TermError
+from jelly_plugins.errors import JellyError, LimitError, OrderError, StatementError, TermError
 from jelly_plugins.oxigraph.rows import RowFactory
 
 from .. import programs
@@ -248,6 +248,9 @@ def test_a_literal_as_graph_of_a_namespace(make: Maker) -> None:
     # After the rows of options, start and entries.
     assert (rejected.value.frame, rejected.value.row) == (1, 4)
     assert decoder.next_frame == 1
+    with pytest.raises(OrderError, match="after an error") as again:
+        list(decoder.decode(before[0]))
+    assert again.value.frame == 1
     [batch] = decoder.flush()
     assert next(row.kind for _, row in batch.others) == OperationKind.HEADER
 
@@ -271,6 +274,8 @@ def test_rows_before_an_error_are_kept(make: Maker) -> None:
         assert list(decoder.decode(frame)) == []
     with pytest.raises(JellyError):
         list(decoder.decode(data[2][:-1]))
+    with pytest.raises(OrderError):
+        list(decoder.decode(data[2]))
     [batch] = decoder.flush()
     assert operations_of([batch]) == expected_of(data[:2], WholeTexts(), whole=False)
     assert decoder.flush() == []

@@ -191,10 +191,7 @@ cdef class ChunkDecoder:
         if self.busy:
             raise OrderError("another thread is using the decoder")
         if begins and self.frame is not None:
-            raise OrderError(
-                "no frame can be decoded after an error, nor before the one before it is taken",
-                frame=self.next_frame,
-            )
+            raise OrderError(reference_columns.NOT_ITS_TURN, frame=self.next_frame)
         self.busy = True
         return 0
 
