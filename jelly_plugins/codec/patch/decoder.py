@@ -266,7 +266,7 @@ class PatchDecoder(RowReader):
         if after is None:
             raise self._misplaced(PatchRow.END_OF_FRAME)
         self._state = after
-        # A frame before the options has no rows, and is no patch.
+        # A frame before the options has no rows and is not a patch.
         if self.ends_with_frame:
             frame.operations.append(END)
         self._outside_rows = False

@@ -33,7 +33,7 @@ REMEMBERED: Final = 5_000
 
 
 class Progress:
-    """Finds the files that no batch has read, and selects those of the next batch."""
+    """Finds files that are new since the last batch, and selects those of the next one."""
 
     def __init__(self, files: Files, paths: Sequence[str]) -> None:
         self._files = files
