@@ -28,6 +28,8 @@ settings.load_profile("ci" if os.environ.get("CI") else "patient")
 
 # gRPC logs ended connections, which tests end on purpose.
 os.environ.setdefault("GRPC_VERBOSITY", "ERROR")
+# Spark starts Java by a fork, in which gRPC would stop and restart its own threads.
+os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "0")
 
 # A shell that runs the tests in the background ignores interrupts in all its child processes.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
