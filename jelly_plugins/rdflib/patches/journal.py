@@ -111,10 +111,6 @@ def check_recorded(store: Store) -> None:
 Change: TypeAlias = tuple[OperationKind, Any, Any]
 
 
-#: Objects of a subject and predicate in a graph from which on the unusual ones are remembered.
-_MANY: Final = 1000
-
-
 class Journal(Store):
     """Passes everything on to a store, and notes what it changes; see :meth:`undo`.
 
@@ -123,12 +119,20 @@ class Journal(Store):
 
     :param graph: a graph of the other store, for its namespaces.
     :param check: called before each change; it may raise an exception.
+    :param written: whether the changes will be written: literals are then added in the form in
+        which they are read back, and found in that form too.
     :ivar store: the other store.
     :ivar changes: the changes to statements and graphs, in order.
     :ivar before: the namespaces before the first change to one; None if none was changed.
     """
 
-    def __init__(self, graph: Graph, check: Callable[[], object] = lambda: None) -> None:
+    def __init__(
+        self,
+        graph: Graph,
+        check: Callable[[], object] = lambda: None,
+        *,
+        written: bool = False,
+    ) -> None:
         super().__init__()
         self.store = store = graph.store
         self.context_aware = store.context_aware
@@ -139,29 +143,38 @@ class Journal(Store):
         self._tables: list[tuple[dict[Any, Any], dict[Any, Any]]] = []
         self._graph = graph
         self._check = check
+        self._written = written
         #: Graphs of both stores, by store, class and name.
         self._graphs: dict[tuple[Store, type[Graph], Any], Graph] = {}
         #: Names of graphs that are known to exist, and the last graph that was found to.
         self._known: set[Any] = set()
         self._last_graph: Any = None
-        #: Literals that are read back as others, by subject, predicate and graph, where there are
-        #: so many objects that to list them for each net change would take quadratic time.
-        self._unusual: dict[tuple[Any, ...], list[Any]] = {}
 
     def add(self, triple: Triple, context: Any, quoted: bool = False) -> None:
         self._check()
         graph = self._inside(context)
-        if is_in(self.store, triple, graph):
+        forms = self._forms(triple)
+        if any(is_in(self.store, form, graph) for form in forms):
             return
         if graph is not self._last_graph:
             self._note_graph(graph)
-        self.changes.append((OperationKind.ADD, triple, graph))
-        self.store.add(triple, graph, quoted)
+        self.changes.append((OperationKind.ADD, forms[-1], graph))
+        self.store.add(forms[-1], graph, quoted)
+
+    def _forms(self, pattern: Any) -> list[Any]:
+        """A triple or pattern; and after it, that with the form in which its literal is read back,
+        if that is another one and matters here."""
+        usual = read_form(pattern[2]) if self._written else pattern[2]
+        return [pattern] if usual is pattern[2] else [pattern, (*pattern[:2], usual)]
 
     def remove(self, triple: Any, context: Any = None) -> None:
         """Remove what a pattern matches, in one graph or in all."""
         self._check()
         graph = self._inside(context)
+        for form in self._forms(triple):
+            self._remove(form, graph)
+
+    def _remove(self, triple: Any, graph: Any) -> None:
         if None in triple or graph is None:
             for found, graphs in list(self.store.triples(triple, graph)):
                 # A store without contexts gives none for its only graph.
@@ -216,8 +229,9 @@ class Journal(Store):
     def triples(
         self, triple_pattern: Any, context: Any = None
     ) -> Iterator[tuple[Any, Iterator[Any]]]:
-        for triple, graphs in self.store.triples(triple_pattern, self._inside(context)):
-            yield triple, (self._mapped(graph, self) for graph in graphs)
+        for form in self._forms(triple_pattern):
+            for triple, graphs in self.store.triples(form, self._inside(context)):
+                yield triple, (self._mapped(graph, self) for graph in graphs)
 
     def __len__(self, context: Any = None) -> int:
         return self.store.__len__(self._inside(context))
@@ -267,7 +281,6 @@ class Journal(Store):
     def undo(self) -> None:
         """Undo all changes, the last one first. Stores without ``memory.namespace_tables`` keep
         their namespaces."""
-        self._unusual.clear()
         while self.changes:
             what, triple, graph = self.changes[-1]
             adds = what is OperationKind.ADD
@@ -292,13 +305,11 @@ class Journal(Store):
         self, place: Callable[[Any], tuple[Any, ...] | None]
     ) -> Iterator[tuple[OperationKind, tuple[Any, ...]]]:
         """The statements that are there and were not, or were there and are not, since
-        :meth:`keep`. Literals are in the form in which they are read back. Two forms of one literal
-        count as one: with and without the datatype xsd:string, and a form that rdflib's constructor
-        would change beside the form that it gives. ``place`` returns the terms that follow the
-        triple in the statements of a graph; None leaves them out."""
+        :meth:`keep`. ``place`` returns the terms that follow the triple in the statements of a
+        graph; None leaves them out."""
         places: dict[int, tuple[Any, ...] | None] = {}
         # The last of an odd number of changes to a statement is its net effect.
-        changed: dict[tuple[Any, ...], tuple[OperationKind, Any]] = {}
+        net: dict[tuple[Any, ...], tuple[OperationKind, Any]] = {}
         for what, triple, graph in self.changes:
             if triple is None:
                 continue
@@ -309,44 +320,14 @@ class Journal(Store):
             if extra is None:
                 continue
             statement = (*triple, *extra)
-            if changed.pop(statement, None) is None:
-                changed[statement] = what, graph
-        net: dict[tuple[Any, ...], set[OperationKind]] = {}
-        unusual: dict[tuple[Any, ...], list[Any]] = {}
-        for statement, (what, graph) in changed.items():
-            (subject, predicate, object_), named = statement[:3], statement[3:]
-            if type(object_) is Literal and object_.language is None:
-                key = (subject, predicate, *named)
-                if key not in unusual:
-                    unusual[key] = self._unusual_literals(key, graph)
-                usual = read_form(object_)
-                forms = [each for each in unusual[key] if read_form(each) == usual]
-                if usual is not object_:
-                    self._unusual.pop(key, None)
-                    if is_in(self.store, (subject, predicate, usual), graph):
-                        forms.append(usual)
-                if any((subject, predicate, form, *named) not in changed for form in forms):
-                    continue
-                statement = (subject, predicate, usual, *named)
-            net.setdefault(statement, set()).add(what)
-        for statement, kinds in net.items():
-            # A form that takes the place of another changes nothing.
-            if len(kinds) == 1:
-                yield next(iter(kinds)), statement
-
-    def _unusual_literals(self, key: tuple[Any, ...], graph: Any) -> list[Any]:
-        """The literals of a subject and predicate in a graph that are read back as others."""
-        if key in self._unusual:
-            return self._unusual[key]
-        count = 0
-        unusual = []
-        for (_, _, each), _ in self.store.triples((*key[:2], None), graph):
-            count += 1
-            if read_form(each) is not each:
-                unusual.append(each)
-        if count > _MANY:
-            self._unusual[key] = unusual
-        return unusual
+            if net.pop(statement, None) is None:
+                net[statement] = what, graph
+        for statement, (what, graph) in net.items():
+            triple = statement[:3]
+            usual = self._forms(triple)[-1]
+            # A form that was there before recording is no statement beside the usual one.
+            if usual is triple or not is_in(self.store, usual, graph):
+                yield what, (*usual, *statement[3:])
 
     def keep(self) -> None:
         """Forget all changes, so that they stay."""

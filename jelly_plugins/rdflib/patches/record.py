@@ -44,11 +44,11 @@ def record(
     changes it, SPARQL Update and parsers included, is recorded, and so are changes to its other
     graphs and to namespaces. Changes made through ``graph`` itself are not recorded.
 
-    Literals are written as they are read back. Of two forms of one literal that rdflib
-    distinguishes (``"x"`` with and without the datatype xsd:string; ``"01"^^xsd:integer``, as
-    SPARQL makes it, and ``"1"^^xsd:integer``, as rdflib's constructor does) the log has one: it is
-    added with the first and deleted with the last of them. So a replica may have fewer statements
-    with the same meaning.
+    Literals are added in the form in which the log is read back, also to the graph itself:
+    ``"x"`` without the datatype xsd:string; and ``"1"^^xsd:integer``, as rdflib's constructor makes
+    it, for ``"01"^^xsd:integer``, as SPARQL does, unless ``rdflib.NORMALIZE_LITERALS`` is off.
+    Other forms that the graph has already are found and removed too; a replica has one literal for
+    all forms of it.
 
     Patches of the log that the graph lacks are applied first. While the recorder is open, changes
     to the graph by other functions of this package (``load``, ``replay``, another recorder) raise
@@ -113,7 +113,7 @@ class GraphRecorder:
     def __init__(self, graph: Graph, writer: LogWriter, name: str | None) -> None:
         self._recorded = graph
         self._writer = writer
-        self._journal = journal = Journal(main_graph(graph), writer.check_open)
+        self._journal = journal = Journal(main_graph(graph), writer.check_open, written=True)
         self._name = name
         self._whole = isinstance(graph, Dataset)
         self._main: Final = name_of(main_graph(graph))
