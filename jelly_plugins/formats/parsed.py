@@ -108,7 +108,9 @@ class ParsedReader(ChunkReader):
         if declared is None:
             declared = {} if self._parser is None else self._parser.prefixes
         self.namespaces.update(
-            (prefix, iri) for prefix, iri in declared.items() if not iri.startswith(NO_BASE_SCHEME)
+            (prefix, iri)
+            for prefix, iri in declared.items()
+            if not (iri.startswith(NO_BASE_SCHEME) or _CUT_ESCAPE.search(iri))
         )
 
     def _texts(self, chunks: Iterator[bytes]) -> Iterator[bytes]:

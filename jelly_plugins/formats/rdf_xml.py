@@ -199,6 +199,10 @@ class RdfXmlText:
         self._open.append((self._base, self._checked))
         if len(self._open) > DEPTH:
             raise too_deep()
+        if self._literal and len(self._open) == self._literal + 1:
+            # pyoxigraph declares all namespaces in scope in each element of the literal's content.
+            self._expanded += sum(self._declared.values())
+            self._check_expanded()
         if not attributes:
             self._out.append(f"<{name}>")
             return
@@ -248,9 +252,6 @@ class RdfXmlText:
             raise TextError(f"the parseType {value} is not supported")
         if value == "Literal":
             self._literal = len(self._open)
-            # pyoxigraph declares all namespaces in scope in the literal.
-            self._expanded += sum(self._declared.values())
-            self._check_expanded()
         return value
 
     def _resolved(self, reference: str) -> str | None:

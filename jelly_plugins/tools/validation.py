@@ -58,6 +58,9 @@ class Validation:
     :ivar comparison: of the whole stream, or of the first frame that differs; None if nothing was
         compared.
     :ivar bad_terms: number of problems of terms, and ``term_problems`` the first of them.
+    :ivar with_options: number of frames that begin with options. If it is above 1, streams
+        may have been joined, which only ``concatenated`` reads as several: the terms of those after
+        the first are wrong without it.
     :ivar deviations: known deviations from the specification, which were read anyway.
     """
 
@@ -67,6 +70,7 @@ class Validation:
     delimited: bool | None = None
     options: StreamOptions | None = None
     frames: int | None = None
+    with_options: int | None = None
     statements: int = 0
     comparison: Comparison | None = None
     different_frames: int = 0
@@ -192,10 +196,12 @@ def _checked(
     """Yield frames as they are read, and fill in ``result``."""
     inside_graph = False
     checks = TermChecks() if settings.terms else None
-    result.frames = 0
+    result.frames = result.with_options = 0
     for frame in reader:
-        if inside_graph and settings.concatenated and opens_with_options(reader.data):
+        opens = opens_with_options(reader.data)
+        if inside_graph and settings.concatenated and opens:
             raise _open_graph(reader, frame.index - 1)
+        result.with_options += opens
         inside_graph = reader.inside_graph
         result.frames += 1
         result.statements += len(frame.statements)

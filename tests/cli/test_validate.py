@@ -61,6 +61,8 @@ def open_graph() -> bytes:
 def test_a_graph_that_is_not_ended(tmp_path: Path) -> None:
     assert_failed(jelly("validate", "-", stdin=open_graph()), 1, "ends inside a graph", "frame 0")
     two = open_graph() + quads_file(tmp_path).read_bytes()
+    joined = json.loads(jelly("validate", "-", "--json", stdin=two).text)
+    assert joined["with_options"] == 2
     done = jelly("validate", "-", "--concatenated", stdin=two)
     assert_failed(done, 1, "ends inside a graph", "frame 0")
     two = quads_file(tmp_path).read_bytes() + open_graph()
