@@ -29,6 +29,9 @@ SHORT = (
     "PatchReader, rdfp",
     "read_patches, trp",
     "read_messages, nt",
+    "read_results, jellys",
+    "read_results, srj",
+    "read_results, frames, srt",
     "oxigraph.encode_quads",
 )
 LONG = tuple(name for name in CASES if name not in SHORT)

@@ -35,7 +35,7 @@ from jelly_plugins.patch import (
     read_patches,
     write_patches,
 )
-from jelly_plugins.sparql import ResultsFormat, read_results, write_results
+from jelly_plugins.sparql import ResultsFormat, ResultsFrame, read_results, write_results
 
 from .conversions import written
 
@@ -157,6 +157,15 @@ CASES: Final[dict[str, Case]] = {
         for form in ResultsFormat
     },
     **{
+        f"read_results, frames, {form}": (
+            lambda form=form: results(form),
+            lambda src, form=form: map(
+                ResultsFrame.solutions, read_results(src, format=form).frames()
+            ),
+        )
+        for form in ResultsFormat
+    },
+    **{
         f"arrow.read_results, {form}": (
             lambda form=form: results(form),
             lambda src, form=form: iter(jelly_plugins.arrow.read_results(src, format=form)),
@@ -168,20 +177,14 @@ CASES: Final[dict[str, Case]] = {
         jelly,
         lambda src: jelly_plugins.oxigraph.encode_quads(quads_of(src)),
     ),
-    "jena.encode": (jelly, lambda src: jelly_plugins.jena.encode(statements_of(src), format="rt")),
 }
 
 
-def statements_of(src: Any) -> Iterator[Triple]:
-    """Statements, for each of which the source is asked."""
-    for statement in STATEMENTS:
+def quads_of(src: Any) -> Iterator[Quad]:
+    """Quads, for each of which the source is asked."""
+    for s, _, _ in STATEMENTS:
         if hasattr(src, "read"):
             src.read(0)
-        yield statement
-
-
-def quads_of(src: Any) -> Iterator[Quad]:
-    for s, _, _ in statements_of(src):
         yield Quad(NamedNode(s.value), NamedNode("http://x/p"), NamedNode("http://x/o"))
 
 

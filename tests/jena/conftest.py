@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 
 from .kernels import KERNELS, Kernel, load_kernel
 
 
-@pytest.fixture(params=KERNELS)
-def kernel(request: pytest.FixtureRequest) -> Iterator[Kernel]:
+@pytest.fixture(params=KERNELS, scope="session")
+def kernel(request: pytest.FixtureRequest) -> Kernel:
     """Provide each kernel in turn."""
     try:
-        yield load_kernel(request.param)
+        return load_kernel(request.param)
     except ImportError:
         pytest.skip("the kernel is not built")

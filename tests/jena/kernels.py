@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 from jelly_plugins import Triple
 from jelly_plugins.codec import DEFAULT_GRAPH, DEFAULT_LIMITS, Limits
 from jelly_plugins.codec.text.ntriples import parse_nquads, statement_text
-from jelly_plugins.errors import JellyError
 from jelly_plugins.jena.names import JenaFormat
 from jelly_plugins.jena.streams import batches
 
@@ -72,30 +71,11 @@ def chunks(data: bytes, size: int | None) -> list[bytes]:
 
 def rows(form: JenaFormat, *values: Any) -> bytes:
     """Write rows of a stream with other implementations of the encodings."""
-    if form is JenaFormat.THRIFT:
-        return peers.thrift_bytes([(peers.THRIFT_ROW, value) for value in values])
-    return peers.protobuf_bytes([("RDF_StreamRow", value) for value in values])
+    return peers.encoded(form, *(("RDF_StreamRow", value) for value in values))
 
 
 def result_rows(form: JenaFormat, names: list[str], *solutions: list[Any]) -> bytes:
     """Write rows of results with other implementations of the encodings."""
     variables = {"vars": [{"name": name} for name in names]}
-    terms = [{"row": solution} for solution in solutions]
-    if form is JenaFormat.THRIFT:
-        return peers.thrift_bytes(
-            [
-                (peers.THRIFT_VARIABLES, variables),
-                *((peers.THRIFT_RESULT, each) for each in terms),
-            ]
-        )
-    return peers.protobuf_bytes(
-        [("RDF_VarTuple", variables), *(("RDF_DataTuple", each) for each in terms)]
-    )
-
-
-def outcome(call: Any, *arguments: Any, **settings: Any) -> Any:
-    """Return the result of a call, or the type and message of its error."""
-    try:
-        return call(*arguments, **settings)
-    except JellyError as error:
-        return type(error).__name__, str(error)
+    rows = [("RDF_DataTuple", {"row": solution}) for solution in solutions]
+    return peers.encoded(form, ("RDF_VarTuple", variables), *rows)

@@ -1,5 +1,5 @@
 """Independent implementations of the encodings: the ``thrift`` package and protobuf, with a second
-copy of Apache Jena's schema in their own form.
+copy of Apache Jena's schema.
 
 In values, a struct is a dict by names of members, a union a pair of name and value.
 """
@@ -13,220 +13,190 @@ from typing import Any, Final
 import pytest
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 
-# The type, and for structs and lists the type of the contents.
-_STRING, _STRUCT, _I32, _I64, _DOUBLE, _LIST = 11, 12, 8, 10, 4, 15
-
-_PREFIX_NAME: Final = {1: ("prefix", _STRING, None), 2: ("localName", _STRING, None)}
-_EMPTY: Final[dict[int, Any]] = {}
-_TRIPLE: dict[int, Any] = {}
-THRIFT_TERM: Final[dict[int, Any]] = {
-    1: ("iri", _STRUCT, {1: ("iri", _STRING, None)}),
-    2: ("bnode", _STRUCT, {1: ("label", _STRING, None)}),
-    3: (
-        "literal",
-        _STRUCT,
-        {
-            1: ("lex", _STRING, None),
-            2: ("langtag", _STRING, None),
-            3: ("datatype", _STRING, None),
-            4: ("dtPrefix", _STRUCT, _PREFIX_NAME),
-            5: ("baseDirection", _STRING, None),
-        },
-    ),
-    4: ("prefixName", _STRUCT, _PREFIX_NAME),
-    5: ("variable", _STRUCT, {1: ("name", _STRING, None)}),
-    6: ("any", _STRUCT, _EMPTY),
-    7: ("undefined", _STRUCT, _EMPTY),
-    8: ("repeat", _STRUCT, _EMPTY),
-    9: ("tripleTerm", _STRUCT, _TRIPLE),
-    10: ("valInteger", _I64, None),
-    11: ("valDouble", _DOUBLE, None),
-    12: ("valDecimal", _STRUCT, {1: ("value", _I64, None), 2: ("scale", _I32, None)}),
-}
-_TRIPLE.update({at: (name, _STRUCT, THRIFT_TERM) for at, name in enumerate("SPO", 1)})
-_UNIONS: Final = [THRIFT_TERM]
-THRIFT_ROW: Final[dict[int, Any]] = {
-    1: ("prefixDecl", _STRUCT, {1: ("prefix", _STRING, None), 2: ("uri", _STRING, None)}),
-    2: ("triple", _STRUCT, _TRIPLE),
-    3: ("quad", _STRUCT, {**_TRIPLE, 4: ("G", _STRUCT, THRIFT_TERM)}),
-}
-THRIFT_VARIABLES: Final = {1: ("vars", _LIST, {1: ("name", _STRING, None)})}
-THRIFT_RESULT: Final = {1: ("row", _LIST, THRIFT_TERM)}
-_UNIONS.append(THRIFT_ROW)
-
-
-def thrift_bytes(rows: list[tuple[dict[int, Any], Any]]) -> bytes:
-    """Write rows with the compact protocol of the ``thrift`` package."""
-    compact = pytest.importorskip("thrift.protocol.TCompactProtocol")
-    transport = pytest.importorskip("thrift.transport.TTransport").TMemoryBuffer()
-    protocol = compact.TCompactProtocol(transport)
-    for message, value in rows:
-        _thrift_write(protocol, message, value)
-    written: bytes = transport.getvalue()
-    return written
-
-
-def _is_union(message: Any) -> bool:
-    return any(message is union for union in _UNIONS)
-
-
-def _thrift_write(protocol: Any, message: Any, value: Any) -> None:
-    members = dict([value]) if _is_union(message) else value
-    protocol.writeStructBegin("")
-    for number, (name, kind, inner) in message.items():
-        if name not in members:
-            continue
-        protocol.writeFieldBegin(name, kind, number)
-        _thrift_write_value(protocol, kind, inner, members[name])
-        protocol.writeFieldEnd()
-    protocol.writeFieldStop()
-    protocol.writeStructEnd()
-
-
-def _thrift_write_value(protocol: Any, kind: int, inner: Any, value: Any) -> None:
-    if kind == _STRUCT:
-        _thrift_write(protocol, inner, value)
-    elif kind == _STRING:
-        protocol.writeString(value)
-    elif kind == _LIST:
-        protocol.writeListBegin(_STRUCT, len(value))
-        for each in value:
-            _thrift_write(protocol, inner, each)
-        protocol.writeListEnd()
-    else:
-        {_I32: protocol.writeI32, _I64: protocol.writeI64, _DOUBLE: protocol.writeDouble}[kind](
-            value
-        )
-
-
-def thrift_values(data: bytes, message: dict[int, Any]) -> list[Any]:
-    """Read rows with the compact protocol of the ``thrift`` package."""
-    compact = pytest.importorskip("thrift.protocol.TCompactProtocol")
-    transport = pytest.importorskip("thrift.transport.TTransport").TMemoryBuffer(data)
-    protocol = compact.TCompactProtocol(transport)
-    rows = []
-    while transport.cstringio_buf.tell() < len(data):
-        rows.append(_thrift_read(protocol, message))
-    return rows
-
-
-def _thrift_read(protocol: Any, message: Any) -> Any:
-    found: dict[str, Any] = {}
-    protocol.readStructBegin()
-    while True:
-        _, kind, number = protocol.readFieldBegin()
-        if kind == 0:
-            break
-        name, expected, inner = message[number]
-        assert kind == expected
-        found[name] = _thrift_read_value(protocol, kind, inner)
-        protocol.readFieldEnd()
-    protocol.readStructEnd()
-    return next(iter(found.items())) if _is_union(message) else found
-
-
-def _thrift_read_value(protocol: Any, kind: int, inner: Any) -> Any:
-    if kind == _STRUCT:
-        return _thrift_read(protocol, inner)
-    if kind == _STRING:
-        return protocol.readString()
-    if kind == _LIST:
-        _, size = protocol.readListBegin()
-        return [_thrift_read(protocol, inner) for _ in range(size)]
-    return {_I32: protocol.readI32, _I64: protocol.readI64, _DOUBLE: protocol.readDouble}[kind]()
-
-
-# Protocol Buffers
+from jelly_plugins.jena import JenaFormat
 
 _F = descriptor_pb2.FieldDescriptorProto
-
-#: Fields by message: name, number, type or message, and the name of the oneof, if any.
-_MESSAGES: Final[dict[str, list[tuple[str, int, Any, str | None]]]] = {
-    "RDF_IRI": [("iri", 1, _F.TYPE_STRING, None)],
-    "RDF_PrefixName": [
-        ("prefix", 1, _F.TYPE_STRING, None),
-        ("localName", 2, _F.TYPE_STRING, None),
-    ],
-    "RDF_BNode": [("label", 1, _F.TYPE_STRING, None)],
-    "RDF_Literal": [
-        ("lex", 1, _F.TYPE_STRING, None),
-        ("simple", 9, _F.TYPE_BOOL, "literalKind"),
-        ("langtag", 2, _F.TYPE_STRING, "literalKind"),
-        ("datatype", 3, _F.TYPE_STRING, "literalKind"),
-        ("dtPrefix", 4, "RDF_PrefixName", "literalKind"),
-        ("langdir", 5, _F.TYPE_STRING, "literalKind"),
-    ],
-    "RDF_Decimal": [("value", 1, _F.TYPE_SINT64, None), ("scale", 2, _F.TYPE_SINT32, None)],
-    "RDF_Var": [("name", 1, _F.TYPE_STRING, None)],
-    "RDF_ANY": [],
-    "RDF_UNDEF": [],
-    "RDF_REPEAT": [],
-    "RDF_Term": [
-        ("iri", 1, "RDF_IRI", "term"),
-        ("bnode", 2, "RDF_BNode", "term"),
-        ("literal", 3, "RDF_Literal", "term"),
-        ("prefixName", 4, "RDF_PrefixName", "term"),
-        ("variable", 5, "RDF_Var", "term"),
-        ("tripleTerm", 6, "RDF_Triple", "term"),
-        ("any", 7, "RDF_ANY", "term"),
-        ("undefined", 8, "RDF_UNDEF", "term"),
-        ("repeat", 9, "RDF_REPEAT", "term"),
-        ("valInteger", 20, _F.TYPE_SINT64, "term"),
-        ("valDouble", 21, _F.TYPE_DOUBLE, "term"),
-        ("valDecimal", 22, "RDF_Decimal", "term"),
-    ],
-    "RDF_Triple": [(name, at, "RDF_Term", None) for at, name in enumerate("SPO", 1)],
-    "RDF_Quad": [(name, at, "RDF_Term", None) for at, name in enumerate("SPOG", 1)],
-    "RDF_PrefixDecl": [("prefix", 1, _F.TYPE_STRING, None), ("uri", 2, _F.TYPE_STRING, None)],
-    "RDF_StreamRow": [
-        ("prefixDecl", 1, "RDF_PrefixDecl", "row"),
-        ("triple", 2, "RDF_Triple", "row"),
-        ("quad", 3, "RDF_Quad", "row"),
-        ("base", 4, "RDF_IRI", "row"),
-    ],
-    "RDF_VarTuple": [("vars", 1, ["RDF_Var"], None)],
-    "RDF_DataTuple": [("row", 1, ["RDF_Term"], None)],
+#: Types other than messages: their codes in Thrift and in Protocol Buffers.
+_CODES: Final = {
+    "string": (11, _F.TYPE_STRING),
+    "i32": (8, _F.TYPE_SINT32),
+    "i64": (10, _F.TYPE_SINT64),
+    "double": (4, _F.TYPE_DOUBLE),
+    "bool": (2, _F.TYPE_BOOL),
 }
+_STRUCT, _LIST = 12, 15
+
+#: Members by message: name, type (of a repeated one in a list), and their numbers in Thrift and in
+#: Protocol Buffers; 0 where the encoding does not have it.
+_SCHEMA: Final[dict[str, list[tuple[str, Any, int, int]]]] = {
+    "RDF_IRI": [("iri", "string", 1, 1)],
+    "RDF_PrefixName": [("prefix", "string", 1, 1), ("localName", "string", 2, 2)],
+    "RDF_BNode": [("label", "string", 1, 1)],
+    "RDF_Literal": [
+        ("lex", "string", 1, 1),
+        ("langtag", "string", 2, 2),
+        ("datatype", "string", 3, 3),
+        ("dtPrefix", "RDF_PrefixName", 4, 4),
+        ("baseDirection", "string", 5, 0),
+        ("langdir", "string", 0, 5),
+        ("simple", "bool", 0, 9),
+    ],
+    "RDF_Decimal": [("value", "i64", 1, 1), ("scale", "i32", 2, 2)],
+    "RDF_Var": [("name", "string", 1, 1)],
+    "RDF_Empty": [],
+    "RDF_Term": [
+        ("iri", "RDF_IRI", 1, 1),
+        ("bnode", "RDF_BNode", 2, 2),
+        ("literal", "RDF_Literal", 3, 3),
+        ("prefixName", "RDF_PrefixName", 4, 4),
+        ("variable", "RDF_Var", 5, 5),
+        ("any", "RDF_Empty", 6, 7),
+        ("undefined", "RDF_Empty", 7, 8),
+        ("repeat", "RDF_Empty", 8, 9),
+        ("tripleTerm", "RDF_Triple", 9, 6),
+        ("valInteger", "i64", 10, 20),
+        ("valDouble", "double", 11, 21),
+        ("valDecimal", "RDF_Decimal", 12, 22),
+    ],
+    "RDF_Triple": [(name, "RDF_Term", at, at) for at, name in enumerate("SPO", 1)],
+    "RDF_Quad": [(name, "RDF_Term", at, at) for at, name in enumerate("SPOG", 1)],
+    "RDF_PrefixDecl": [("prefix", "string", 1, 1), ("uri", "string", 2, 2)],
+    "RDF_StreamRow": [
+        ("prefixDecl", "RDF_PrefixDecl", 1, 1),
+        ("triple", "RDF_Triple", 2, 2),
+        ("quad", "RDF_Quad", 3, 3),
+        ("base", "RDF_IRI", 0, 4),
+    ],
+    "RDF_VarTuple": [("vars", ["RDF_Var"], 1, 1)],
+    "RDF_DataTuple": [("row", ["RDF_Term"], 1, 1)],
+}
+_UNIONS: Final = ("RDF_Term", "RDF_StreamRow")
 
 
-@cache
-def protobuf_class(name: str) -> Any:
-    """Return the class of a message."""
-    file = descriptor_pb2.FileDescriptorProto(name="jena.proto", package="j", syntax="proto3")
-    for message, fields in _MESSAGES.items():
-        made = file.message_type.add(name=message)
-        oneofs: list[str] = []
-        for field, number, kind, oneof in fields:
-            repeated = isinstance(kind, list)
-            kind = kind[0] if repeated else kind
-            added = made.field.add(
-                name=field,
-                number=number,
-                label=_F.LABEL_REPEATED if repeated else _F.LABEL_OPTIONAL,
-                type=_F.TYPE_MESSAGE if isinstance(kind, str) else kind,
-                type_name=f".j.{kind}" if isinstance(kind, str) else None,
-            )
-            if oneof is not None:
-                if oneof not in oneofs:
-                    oneofs.append(oneof)
-                    made.oneof_decl.add(name=oneof)
-                added.oneof_index = oneofs.index(oneof)
-    pool = descriptor_pool.DescriptorPool()
-    pool.Add(file)
-    return message_factory.GetMessageClass(pool.FindMessageTypeByName(f"j.{name}"))
-
-
-def protobuf_bytes(rows: list[tuple[str, Any]]) -> bytes:
-    """Write rows with protobuf, each with its length; a pair is a message's name and value."""
+def encoded(form: JenaFormat, *rows: tuple[str, Any]) -> bytes:
+    """Write rows, each the name and the value of a message."""
+    if form is JenaFormat.THRIFT:
+        protocol, transport = _compact()
+        for name, value in rows:
+            _thrift_write(protocol, name, value)
+        written: bytes = transport.getvalue()
+        return written
     out = io.BytesIO()
     for name, value in rows:
-        data = _protobuf_message(protobuf_class(name)(), value).SerializeToString()
+        data = _protobuf_message(_protobuf_class(name)(), value).SerializeToString()
         size = len(data)
         while size > 0x7F:
             out.write(bytes((size & 0x7F | 0x80,)))
             size >>= 7
         out.write(bytes((size,)) + data)
     return out.getvalue()
+
+
+def decoded(form: JenaFormat, data: bytes, name: str) -> list[Any]:
+    """Read rows that are messages of a name."""
+    rows = []
+    if form is JenaFormat.THRIFT:
+        protocol, transport = _compact(data)
+        while transport.cstringio_buf.tell() < len(data):
+            rows.append(_thrift_read(protocol, name))
+        return rows
+    at = 0
+    while at < len(data):
+        size = shift = 0
+        while True:
+            byte = data[at]
+            at += 1
+            size |= (byte & 0x7F) << shift
+            shift += 7
+            if byte < 0x80:
+                break
+        rows.append(_protobuf_value(_protobuf_class(name).FromString(data[at : at + size])))
+        at += size
+    return rows
+
+
+# Thrift
+
+
+def _compact(data: bytes | None = None) -> tuple[Any, Any]:
+    compact = pytest.importorskip("thrift.protocol.TCompactProtocol")
+    transport = pytest.importorskip("thrift.transport.TTransport").TMemoryBuffer(data)
+    return compact.TCompactProtocol(transport), transport
+
+
+def _code(kind: Any) -> int:
+    return _LIST if isinstance(kind, list) else _CODES[kind][0] if kind in _CODES else _STRUCT
+
+
+def _thrift_write(protocol: Any, message: str, value: Any) -> None:
+    members = dict([value]) if message in _UNIONS else value
+    protocol.writeStructBegin("")
+    for name, kind, number, _ in _SCHEMA[message]:
+        if number and name in members:
+            protocol.writeFieldBegin(name, _code(kind), number)
+            _thrift_write_value(protocol, kind, members[name])
+            protocol.writeFieldEnd()
+    protocol.writeFieldStop()
+    protocol.writeStructEnd()
+
+
+def _thrift_write_value(protocol: Any, kind: Any, value: Any) -> None:
+    if isinstance(kind, list):
+        protocol.writeListBegin(_STRUCT, len(value))
+        for each in value:
+            _thrift_write(protocol, kind[0], each)
+        protocol.writeListEnd()
+    elif kind in _CODES:
+        getattr(protocol, f"write{kind.capitalize()}")(value)
+    else:
+        _thrift_write(protocol, kind, value)
+
+
+def _thrift_read(protocol: Any, message: str) -> Any:
+    known = {number: (name, kind) for name, kind, number, _ in _SCHEMA[message]}
+    found: dict[str, Any] = {}
+    protocol.readStructBegin()
+    while True:
+        _, code, number = protocol.readFieldBegin()
+        if code == 0:
+            break
+        name, kind = known[number]
+        assert code == _code(kind)
+        read = getattr(protocol, f"read{kind.capitalize()}", None)
+        found[name] = read() if read is not None else _thrift_read(protocol, kind)
+        protocol.readFieldEnd()
+    protocol.readStructEnd()
+    return next(iter(found.items())) if message in _UNIONS else found
+
+
+# Protocol Buffers
+
+
+@cache
+def _protobuf_class(name: str) -> Any:
+    """Return the class of a message."""
+    file = descriptor_pb2.FileDescriptorProto(name="jena.proto", package="j", syntax="proto3")
+    for message, members in _SCHEMA.items():
+        made = file.message_type.add(name=message)
+        if message in (*_UNIONS, "RDF_Literal"):
+            made.oneof_decl.add(name="kind")
+        for member, kind, _, number in members:
+            if not number:
+                continue
+            repeated = isinstance(kind, list)
+            kind = kind[0] if repeated else kind
+            added = made.field.add(
+                name=member,
+                number=number,
+                label=_F.LABEL_REPEATED if repeated else _F.LABEL_OPTIONAL,
+                type=_CODES[kind][1] if kind in _CODES else _F.TYPE_MESSAGE,
+                type_name=None if kind in _CODES else f".j.{kind}",
+            )
+            if made.oneof_decl and member != "lex":
+                added.oneof_index = 0
+    pool = descriptor_pool.DescriptorPool()
+    pool.Add(file)
+    return message_factory.GetMessageClass(pool.FindMessageTypeByName(f"j.{name}"))
 
 
 def _protobuf_message(message: Any, value: Any) -> Any:
@@ -243,24 +213,6 @@ def _protobuf_message(message: Any, value: Any) -> Any:
     return message
 
 
-def protobuf_values(data: bytes, name: str) -> list[Any]:
-    """Read delimited messages with protobuf."""
-    rows = []
-    at = 0
-    while at < len(data):
-        size = shift = 0
-        while True:
-            byte = data[at]
-            at += 1
-            size |= (byte & 0x7F) << shift
-            shift += 7
-            if byte < 0x80:
-                break
-        rows.append(_protobuf_value(protobuf_class(name).FromString(data[at : at + size])))
-        at += size
-    return rows
-
-
 def _protobuf_value(message: Any) -> Any:
     found: dict[str, Any] = {}
     for field in message.DESCRIPTOR.fields:
@@ -269,5 +221,4 @@ def _protobuf_value(message: Any) -> Any:
         if optional and not message.HasField(field.name):
             continue
         found[field.name] = _protobuf_value(value) if field.message_type is not None else value
-    is_union = message.DESCRIPTOR.name in ("RDF_Term", "RDF_StreamRow")
-    return next(iter(found.items())) if is_union else found
+    return next(iter(found.items())) if message.DESCRIPTOR.name in _UNIONS else found

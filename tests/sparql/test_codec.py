@@ -57,63 +57,43 @@ def read(frames: list[bytes], **settings: Any) -> list[tuple[Any, ...]]:
     return [row for frame in frames for row in reader.decode(frame).solutions()]
 
 
-def check_random(seed: int) -> None:
-    draw = Random(seed)
-    variables, rows = results(draw)
-    frames = written(variables, rows, options=options(draw), frame_cells=draw.choice([1, 7, 4096]))
-    assert read(frames) == rows
-    expected = [tuple(map(as_tuple, row)) for row in rows]
-    other = oracle.Reader()
-    assert [row for frame in frames for row in other.frame(frame)] == expected
-    assert other.variables == variables
-    theirs = oracle.encode(draw, variables, expected)
-    assert read(theirs) == rows
-    other = oracle.Reader()
-    assert [row for frame in theirs for row in other.frame(frame)] == expected
-
-
-@pytest.mark.parametrize("part", range(2))
-def test_random_results(part: int) -> None:
-    for seed in range(part * 100, part * 100 + 100):
-        check_random(seed)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("part", range(4))
-def test_many_random_results(part: int) -> None:
-    for seed in range(part * 25_000, part * 25_000 + 25_000):
-        check_random(seed)
+@pytest.mark.parametrize(
+    "seeds", [range(200), pytest.param(range(100_000), marks=pytest.mark.slow)]
+)
+def test_random_results(seeds: range) -> None:
+    for seed in seeds:
+        draw = Random(seed)
+        variables, rows = results(draw)
+        cells = draw.choice([1, 7, 4096])
+        ours = written(variables, rows, options=options(draw), frame_cells=cells)
+        expected = [tuple(map(as_tuple, row)) for row in rows]
+        for frames in (ours, oracle.encode(draw, variables, expected)):
+            assert read(frames) == rows
+            other = oracle.Reader()
+            assert [row for frame in frames for row in other.frame(frame)] == expected
+            assert other.variables == variables
 
 
 DAMAGE_LIMITS = replace(RESULTS_LIMITS, frame_cells=100_000, frame_rows=100_000)
 
 
-def check_damaged(seed: int, cases: int) -> None:
-    draw = Random(seed)
-    variables, rows = results(draw)
-    frames = written(variables, rows, frame_cells=50)
-    for _ in range(cases):
-        damaged_frames = [
-            damaged(draw, frame) if draw.random() < 0.5 else frame for frame in frames
-        ]
-        for reader in (
-            ResultsDecoder(GenericFactory(), limits=DAMAGE_LIMITS),
-            ResultsColumnDecoder(limits=DAMAGE_LIMITS),
-        ):
-            with suppress(JellyError):
-                for frame in damaged_frames:
-                    reader.decode(frame)
-
-
-def test_damaged_streams_end_in_one_error() -> None:
-    for seed in range(50):
-        check_damaged(seed, 40)
-
-
-@pytest.mark.slow
-def test_many_damaged_streams_end_in_one_error() -> None:
-    for seed in range(10_000):
-        check_damaged(seed, 100)
+@pytest.mark.parametrize(
+    ("seeds", "cases"), [(50, 40), pytest.param(10_000, 100, marks=pytest.mark.slow)]
+)
+def test_damaged_streams_end_in_one_error(seeds: int, cases: int) -> None:
+    for seed in range(seeds):
+        draw = Random(seed)
+        variables, rows = results(draw)
+        frames = written(variables, rows, frame_cells=50)
+        for _ in range(cases):
+            changed = [damaged(draw, frame) if draw.random() < 0.5 else frame for frame in frames]
+            for reader in (
+                ResultsDecoder(GenericFactory(), limits=DAMAGE_LIMITS),
+                ResultsColumnDecoder(limits=DAMAGE_LIMITS),
+            ):
+                with suppress(JellyError):
+                    for frame in changed:
+                        reader.decode(frame)
 
 
 def outcome(frames: list[bytes], reader: ResultsDecoder) -> Any:

@@ -190,14 +190,7 @@ TIME = "2026-11-24T10:00:00"
     [
         ("dateTime", [TIME, TIME + ".5"], "timestamp[us]", "2026-11-24 10:00:00.500000"),
         ("dateTime", [TIME + "+02:00"], "timestamp[us, tz=UTC]", "2026-11-24 08:00:00+00:00"),
-        ("dateTime", [TIME, TIME + "Z"], "string", None),
-        ("dateTime", [TIME + ".1234567"], "string", None),
-        ("date", ["2026-11-24Z"], "string", None),
-        ("date", ["2026-11-24", "2026-11-24+01:00"], "string", None),
         ("integer", [str(2**63 - 1)], "int64", str(2**63 - 1)),
-        ("integer", ["1", str(2**63)], "string", None),
-        ("decimal", ["0." + "1" * 19], "string", None),
-        ("double", ["x"], "string", None),
         ("double", ["1", "-INF"], "double", "-inf"),
         ("double", ["NaN", "+INF", ".5", "1.", "-1e-3"], "double", "-0.001"),
         ("integer", ["+7", "-0", "007"], "int64", "7"),
@@ -205,51 +198,49 @@ TIME = "2026-11-24T10:00:00"
         ("decimal", ["+1.", ".5"], "decimal128(38, 18)", "0.500000000000000000"),
         ("byte", ["-128", "127"], "int8", "127"),
         ("positiveInteger", ["1"], "uint64", "1"),
-        # Arrow parses these, but they are not valid in XML Schema.
-        ("integer", ["0x1F"], "string", None),
-        ("integer", ["1_000"], "string", None),
-        ("integer", [" 1"], "string", None),
-        ("integer", ["1.0"], "string", None),
-        ("integer", ["++1"], "string", None),
-        ("integer", [""], "string", None),
-        ("integer", ["\u0661"], "string", None),
-        ("integer", ["1\n"], "string", None),
-        ("boolean", ["TRUE"], "string", None),
-        ("boolean", ["True", "false"], "string", None),
-        ("double", ["inf"], "string", None),
-        ("double", ["infinity"], "string", None),
-        ("double", ["nan"], "string", None),
-        ("double", ["0x1p3"], "string", None),
-        ("decimal", ["1e3"], "string", None),
-        ("decimal", ["NaN"], "string", None),
-        ("dateTime", ["2026-11-24"], "string", None),
-        ("dateTime", ["2026-11-24 10:00:00"], "string", None),
-        ("dateTime", ["2026-11-24T10:00"], "string", None),
-        ("dateTime", ["2026-11-24T10"], "string", None),
-        ("dateTime", [TIME + "+0100"], "string", None),
-        ("dateTime", [TIME + "+01"], "string", None),
-        ("dateTime", [TIME + "+14:30"], "string", None),
-        ("dateTime", ["2026-02-30T10:00:00"], "string", None),
-        ("date", ["2026-11-24T10:00:00"], "string", None),
-        ("date", ["20261124"], "string", None),
-        ("byte", ["128"], "string", None),
-        ("short", ["-32769"], "string", None),
-        ("int", ["2147483648"], "string", None),
-        ("unsignedInt", ["-1"], "string", None),
-        ("unsignedInt", ["4294967296"], "string", None),
-        ("nonNegativeInteger", ["-1"], "string", None),
-        ("positiveInteger", ["0"], "string", None),
     ],
 )
-def test_a_column_without_a_matching_type_is_text(
-    datatype: str, lexes: list[str], kind: str, last: str | None
-) -> None:
+def test_the_type_of_a_column(datatype: str, lexes: list[str], kind: str, last: str) -> None:
     cells = [None, *(Literal(lex, None, XSD + datatype) for lex in lexes)]
     data = data_of(["a"], [(cell,) for cell in cells])
     found = arrow().read_results(data, values=True).read_all()
     assert str(found.schema.types[0]) == kind
     assert found["a"][0].as_py() is None
-    assert str(found["a"][-1].as_py()) == (last or term_text(cells[-1]))
+    assert str(found["a"][-1].as_py()) == last
+
+
+#: Lexical forms by datatype that have no value of its type. Arrow parses most of them, but they are
+#: not valid in XML Schema.
+NO_VALUES = {
+    "integer": [f"{2**63}", "0x1F", "1_000", " 1", "1.0", "++1", "", "\u0661", "1\n"],
+    "boolean": ["TRUE", "True"],
+    "double": ["x", "inf", "infinity", "nan", "0x1p3"],
+    "decimal": ["0." + "1" * 19, "1e3", "NaN"],
+    "dateTime": [
+        *(TIME + ".1234567", "2026-11-24", "2026-11-24 10:00:00", "2026-11-24T10:00"),
+        *("2026-11-24T10", TIME + "+0100", TIME + "+01", TIME + "+14:30", "2026-02-30T10:00:00"),
+    ],
+    "date": ["2026-11-24Z", "2026-11-24+01:00", "2026-11-24T10:00:00", "20261124"],
+    "byte": ["128"],
+    "short": ["-32769"],
+    "int": ["2147483648"],
+    "unsignedInt": ["-1", "4294967296"],
+    "nonNegativeInteger": ["-1"],
+    "positiveInteger": ["0"],
+}
+
+
+@pytest.mark.parametrize("datatype", NO_VALUES)
+def test_a_column_without_a_matching_type_is_text(datatype: str) -> None:
+    groups = [[lex] for lex in NO_VALUES[datatype]]
+    if datatype == "dateTime":
+        groups.append([TIME, TIME + "Z"])
+    for lexes in groups:
+        cells = [None, *(Literal(lex, None, XSD + datatype) for lex in lexes)]
+        data = data_of(["a"], [(cell,) for cell in cells])
+        found = arrow().read_results(data, values=True).read_all()
+        assert str(found.schema.types[0]) == "string", lexes
+        assert found["a"].to_pylist() == [cell and term_text(cell) for cell in cells]
 
 
 def test_a_late_time_zone() -> None:

@@ -36,6 +36,8 @@ from jelly_plugins.sparql import (
     write_results,
 )
 
+from ..programs import run
+
 P = NamedNode("http://e.org/p")
 QUERY = "SELECT ?s ?o ?none { ?s ?p ?o }"
 
@@ -54,19 +56,25 @@ def found(query: str = QUERY, count: int = 100) -> Any:
     return store(count).query(query)
 
 
-def test_there_and_back() -> None:
+@pytest.mark.parametrize("form", [form for form in ResultsFormat if form is not ResultsFormat.CSV])
+def test_there_and_back(form: ResultsFormat) -> None:
     source = store()
     file = io.BytesIO()
-    write_solutions(source.query(QUERY), file, format="jellys")  # type: ignore[arg-type]
-    copy = read_solutions(file.getvalue())
+    write_solutions(source.query(QUERY), file, format=form)  # type: ignore[arg-type]
+    copy = read_solutions(file.getvalue(), format=form)
     assert isinstance(copy, QuerySolutions)
+    assert [variable.value for variable in copy.variables] == ["s", "o", "none"]
     again: Any = source.query(QUERY)
     assert sorted(map(str, copy)) == sorted(map(str, again))
+
+
+def test_parsed_results_and_results_in_csv() -> None:
     parsed: Any = parse_query_results(
-        source.query(QUERY).serialize(format=QueryResultsFormat.XML),  # type: ignore[union-attr]
-        QueryResultsFormat.XML,
+        found().serialize(format=QueryResultsFormat.XML), QueryResultsFormat.XML
     )
-    write_solutions(parsed, io.BytesIO(), format="jellys")
+    file = io.BytesIO()
+    write_solutions(parsed, file, format="csv")
+    assert sum(1 for _ in read_results(file.getvalue(), format="csv")) == 101
 
 
 def test_frames_for_a_server() -> None:
@@ -95,6 +103,9 @@ def test_booleans() -> None:
         assert bool(copy) is bool(found(query))
     with pytest.raises(TermError, match="triples"):
         write_solutions(found("CONSTRUCT WHERE { ?s ?p ?o }"), io.BytesIO(), format="jellys")
+    for form in ("srt", "srp", "csv"):
+        with pytest.raises(TermError, match="ASK"):
+            write_solutions(found("ASK {}"), io.BytesIO(), format=form)
 
 
 def test_terms_that_oxigraph_cannot_hold() -> None:
@@ -140,16 +151,6 @@ def test_a_sharded_store(tmp_path: Path) -> None:
     assert [str(row["s"]) for row in expected] == [f"<{s.value}>" for _, s in solutions]
 
 
-def test_results_into_every_format() -> None:
-    for form in ResultsFormat:
-        file = io.BytesIO()
-        query = "SELECT ?s { ?s ?p ?o } ORDER BY ?s"
-        write_solutions(found(query), file, format=form)
-        if form is not ResultsFormat.CSV:
-            rows = list(read_results(file.getvalue(), format=form))
-            assert len(rows) == 101
-
-
 def test_a_query_that_oxigraph_cannot_evaluate() -> None:
     # Nothing listens there.
     query = "SELECT * { SERVICE <http://127.0.0.1:9/> { ?s ?p ?o } }"
@@ -178,3 +179,27 @@ def test_long_terms_that_repeat(form: str) -> None:
     assert (caught.value.frame is None) == (form == "srt")
     limits = Limits(name_table=8192, frame_expansion=20_000_000)
     assert len(list(read_solutions(file.getvalue(), limits=limits))) == 1000  # type: ignore[arg-type]
+
+
+_ELSEWHERE = """
+import threading
+from tests.sparql.test_oxigraph import encode_solutions, found
+frames = encode_solutions(found("SELECT ?s { ?s ?p ?o }", 20_000))
+first, errors = next(frames), []
+def take():
+    try:
+        list(frames)
+    except ValueError as error:
+        errors.append(str(error))
+# A thread that ends before the next one begins may give it its number.
+thread = threading.Thread(target=take)
+thread.start()
+thread.join()
+assert "in the thread that made them" in errors[0], errors
+print("done")
+"""
+
+
+def test_solutions_in_another_thread() -> None:
+    done = run(_ELSEWHERE)
+    assert (done.returncode, done.stdout) == (0, "done\n"), done.stderr

@@ -6,7 +6,8 @@ import io
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any, ClassVar
+from pathlib import Path
+from typing import ClassVar
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
@@ -35,13 +36,19 @@ def graph() -> Graph:
 QUERY = f"SELECT ?s ?v ?none {{ ?s a ?t ; <{RDF.value}> ?v OPTIONAL {{ ?s <urn:no> ?none }} }}"
 
 
-@pytest.mark.parametrize("name", ["jelly-sparql", "jellys", MEDIA_TYPE])
-def test_there_and_back(name: str, tmp_path: Any) -> None:
+@pytest.mark.parametrize(
+    ("name", "ending"),
+    [
+        *(("jelly-sparql", "jellys"), ("jellys", "jellys"), (MEDIA_TYPE, "jellys")),
+        *(("srt", "srt"), ("application/sparql-results+protobuf", "srp")),
+    ],
+)
+def test_there_and_back(name: str, ending: str, tmp_path: Path) -> None:
     result = graph().query(QUERY)
-    result.serialize(str(tmp_path / "x.jellys"), format=name)
+    result.serialize(str(tmp_path / f"x.{ending}"), format=name)
     data = result.serialize(format=name)
     assert data is not None
-    for found in (data, (tmp_path / "x.jellys").read_bytes()):
+    for found in (data, (tmp_path / f"x.{ending}").read_bytes()):
         copy = Result.parse(io.BytesIO(found), format=name)
         assert copy.vars == result.vars
         assert len(copy.bindings) == len(result.bindings) == 100
@@ -51,6 +58,9 @@ def test_there_and_back(name: str, tmp_path: Any) -> None:
             for row in each.bindings
         ]
         assert rows[:100] == rows[100:]
+    if ending != "jellys":
+        with pytest.raises(TermError, match="no place"):
+            graph().query("ASK { ?s ?p ?o }").serialize(format=name)
 
 
 @pytest.mark.parametrize("form", ["json", "xml"])

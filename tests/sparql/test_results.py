@@ -8,7 +8,7 @@ import io
 import json
 import os
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -34,8 +34,10 @@ from jelly_plugins.errors import (
     LookupTableError,
     OptionsError,
     OrderError,
+    StatementError,
     TermError,
     TextError,
+    WireError,
 )
 from jelly_plugins.io.chunks import ChunkFile
 from jelly_plugins.sparql import (
@@ -50,6 +52,8 @@ from jelly_plugins.sparql import (
 
 from ..codec.input_kinds import Trickle
 from ..fuzz.streams import damaged
+from ..jena.kernels import result_rows
+from ..shared_data import shared
 
 INT = "http://www.w3.org/2001/XMLSchema#integer"
 NAMES = ["a", "b"]
@@ -295,7 +299,7 @@ def test_values_that_are_not_tables(form: ResultsFormat) -> None:
 _XML = "<sparql xmlns='http://www.w3.org/2005/sparql-results#'>"
 
 
-def _xml(inside: str, names: str = "a") -> bytes:
+def _xml(inside: str, names: Sequence[str] = "a") -> bytes:
     head = "".join(f"<variable name='{name}'/>" for name in names)
     return f"{_XML}<head>{head}</head><results>{inside}</results></sparql>".encode()
 
@@ -426,11 +430,11 @@ def test_invalid_documents(form: str, place: int | None, data: bytes) -> None:
             assert (error.row if form == "srj" else error.line) == place
 
 
-@pytest.mark.parametrize("form", [*W3C, ResultsFormat.THRIFT])
+@pytest.mark.parametrize("form", ResultsFormat)
 def test_damaged_documents_end_in_one_error(form: ResultsFormat) -> None:
     for seed in range(100):
         draw = Random(seed)
-        depth = 0 if form is ResultsFormat.CSV else 2
+        depth = 2 if form in QUOTING else 0
         data = written(form, NAMES, [(random_term(draw, depth), None) for _ in range(3)])
         for _ in range(10):
             with suppress(JellyError), read_results(damaged(draw, data), format=form) as results:
@@ -741,16 +745,76 @@ def test_a_string_of_json_that_is_too_long(size: int) -> None:
 def test_empty_solutions_of_many_variables(form: str) -> None:
     names = [f"v{n}" for n in range(20_000)]
     if form == "srj":
-        results = {"head": {"vars": names}, "results": {"bindings": [{}] * 5000}}
-        text = json.dumps(results)
+        data = json.dumps({"head": {"vars": names}, "results": {"bindings": [{}] * 5000}}).encode()
     else:
-        head = "".join(f'<variable name="{name}"/>' for name in names)
-        text = (
-            f'<sparql xmlns="http://www.w3.org/2005/sparql-results#"><head>{head}</head>'
-            f"<results>{'<result/>' * 5000}</results></sparql>"
-        )
+        data = _xml("<result/>" * 5000, names)
     with (
         pytest.raises(LimitError, match=r"^<bytes>: row \d+: the solutions have more than"),
-        read_results(text.encode(), format=form) as results,
+        read_results(data, format=form) as results,
     ):
         deque(results, maxlen=0)
+
+
+# Apache Jena's formats
+
+JENA = [each for each in ResultsFormat if each.jena is not None]
+
+
+@pytest.mark.parametrize("form", JENA)
+def test_results_of_jena(form: ResultsFormat) -> None:
+    """The solutions of the same query in JSON, and the bytes of Apache Jena when written again."""
+    data = shared(f"data/jena/g.{form}").read_bytes()
+
+    def labelled(label: str, rows: list[Any]) -> list[Any]:
+        return [
+            tuple(BlankNode("b") if each == BlankNode(label) else each for each in row)
+            for row in rows
+        ]
+
+    with read_results(data) as found, read_results(shared("data/jena/g.srj")) as expected:
+        assert found.variables == expected.variables == ["s", "p", "o", "g"]
+        rows = list(found)
+        assert labelled("98c1c69328b745e272db3e67d35c066d", rows) == labelled("b0", list(expected))
+    assert written(form, found.variables, rows) == data
+
+
+@pytest.mark.parametrize(("form", "data"), [("srt", "190c000000"), ("srp", "000000")])
+def test_solutions_without_variables(form: str, data: str) -> None:
+    """Apache Jena 5.6 writes them without a list; an empty list is the same."""
+    assert written(ResultsFormat(form), [], [(), ()]).hex() == data
+    for given in (data, *(["190c00190c0000"] if form == "srt" else [])):
+        with read_results(bytes.fromhex(given), format=form) as results:
+            assert (results.variables, list(results)) == ([], [(), ()])
+
+
+@pytest.mark.parametrize("form", JENA)
+def test_invalid_rows_of_jena(form: ResultsFormat) -> None:
+    encoding = form.jena
+    assert encoding is not None
+    iri = ("iri", {"iri": "urn:s"})
+    for data, error, row in (
+        (result_rows(encoding, ["a"], [iri], [iri, iri]), StatementError, 2),
+        (result_rows(encoding, ["a"]) + b"\0", StatementError, 1),
+        (result_rows(encoding, ["a", "a"]), StatementError, 0),
+        (result_rows(encoding, ["a"], [("any", {})]), TermError, 1),
+        (
+            result_rows(encoding, ["a"], [("prefixName", {"prefix": "x", "localName": ""})]),
+            LookupTableError,
+            1,
+        ),
+        (result_rows(encoding, ["a"], [iri])[:-1], TruncatedError, 1),
+        (b"", TruncatedError, None),
+        # A row of statements.
+        (bytes.fromhex("1c180178180475726e3a0000"), WireError, 0),
+    ):
+        with pytest.raises(error) as caught:
+            list(read_results(data, format=form))
+        assert caught.value.row == row
+    with pytest.raises(LimitError, match="string_bytes"):
+        read_results(result_rows(encoding, ["a" * 50]), limits=Limits(string_bytes=10))
+    with pytest.raises(LimitError):
+        written(form, ["a"], [(Literal("x" * 100),)], limits=Limits(frame_bytes=50))
+    with pytest.raises(TermError, match="surrogate"):
+        written(form, ["\ud800"], [])
+    with pytest.raises(TermError, match="same name"):
+        written(form, ["a", "a"], [])
