@@ -19,6 +19,7 @@ from ..codec.rdf.rules import Row
 from ..errors import JellyError
 from ..formats.convert import convert
 from ..formats.settings import LoadSettings, OptionChanges
+from ..io.chunks import in_thread
 from ..io.sinks import Writable
 from ..io.sources import Format, FormatName
 from ..io.streams import FrameBytes, encode, first_options
@@ -95,36 +96,16 @@ class FrameBuffer:
             return frame
 
 
-class _NotWantedError(Exception):
-    """The reader has stopped."""
-
-
 class _Splitting:
-    """A file that splits what is written into frames, for a buffer."""
+    """A file that hands over each frame that is written, as soon as it is whole."""
 
-    def __init__(self, buffer: FrameBuffer, limits: Limits) -> None:
-        self._buffer = buffer
-        self._splitter = FrameSplitter(limits=limits)
+    def __init__(self, put: Callable[[bytes], None], splitter: FrameSplitter) -> None:
+        self._put = put
+        self._splitter = splitter
 
-    def write(self, data: bytes, /) -> int:
+    def write(self, data: bytes, /) -> None:
         for frame in self._splitter.feed(data):
-            self._buffer.put(frame)
-        if not self._buffer.is_open:
-            raise _NotWantedError
-        return len(data)
-
-    def flush(self) -> None:
-        """Do nothing: complete frames are passed on at once."""
-
-    def run(self, write: Callable[[Writable], object]) -> None:
-        failure = None
-        try:
-            write(self)
-            for frame in self._splitter.finish():
-                self._buffer.put(frame)
-        except BaseException as error:
-            failure = error.with_traceback(None)
-        self._buffer.end(failure)
+            self._put(frame)
 
 
 def pulled(write: Callable[[Writable], object], limits: Limits) -> Iterator[bytes]:
@@ -133,16 +114,14 @@ def pulled(write: Callable[[Writable], object], limits: Limits) -> Iterator[byte
     :param write: writes the stream to the file that it receives. Once frames are no longer wanted,
         writing to this file raises an error.
     """
-    buffer = FrameBuffer()
-    thread = threading.Thread(
-        target=_Splitting(buffer, limits).run, args=(write,), name="jelly-frames", daemon=True
-    )
-    thread.start()
-    try:
-        yield from buffer
-    finally:
-        buffer.cancel()
-        thread.join()
+
+    def produce(put: Callable[[bytes], None]) -> None:
+        splitter = FrameSplitter(limits=limits)
+        write(_Splitting(put, splitter))
+        for frame in splitter.finish():
+            put(frame)
+
+    return in_thread(produce)
 
 
 def outgoing(
