@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any, Final, Self
 
 from ..backends import find_owner, get_backend
-from ..codec import DEFAULT_LIMITS, Limits, LogicalType, StreamOptions, describe
+from ..codec import DEFAULT_LIMITS, Decoder, Limits, LogicalType, StreamOptions, describe
 from ..codec.common.options import write_options
 from ..codec.common.row_reader import ROW_TAG
 from ..codec.common.wire import FrameSplitter, bytes_field, read_field
@@ -21,8 +21,9 @@ from ..formats.convert import convert
 from ..formats.settings import LoadSettings, OptionChanges
 from ..io.chunks import in_thread
 from ..io.sinks import Writable
-from ..io.sources import Format, FormatName
-from ..io.streams import FrameBytes, encode, first_options
+from ..io.sources import Format, FormatName, Source
+from ..io.streams import GENERIC, FrameBytes, encode, first_options
+from .protocol import open_stream
 
 #: Size of the frames that are made to be sent. Each message costs as much as many rows.
 FRAME_SIZE: Final[dict[str, Any]] = {"frame_rows": 4096, "frame_bytes": 256 << 10}
@@ -158,7 +159,7 @@ def _of_source(
     source: Any, form: Format, name: str | None, options: StreamOptions | None, limits: Limits
 ) -> Iterator[bytes]:
     if form is Format.JELLY and name is None and options is None:
-        return _unchanged(source, limits)
+        return unchanged(source, limits)
     logical_type = LogicalType(options.logical_type) if options else LogicalType.UNSPECIFIED
     settings: dict[str, Any] = {
         "changes": OptionChanges(like=options, logical_type=logical_type or None, stream_name=name),
@@ -174,12 +175,20 @@ def _of_source(
     )
 
 
-def _unchanged(source: Any, limits: Limits) -> Iterator[bytes]:
-    with FrameBytes(source, limits=limits) as frames:
+def unchanged(source: Source | FrameBytes, limits: Limits) -> Iterator[bytes]:
+    """The frames of a Jelly file, as they are.
+
+    :raises SourceError: it is in another format.
+    """
+    with source if isinstance(source, FrameBytes) else FrameBytes(source, limits=limits) as file:
+        try:
+            _, frames = open_stream(iter(file), limits)
+        except JellyError as error:
+            file.reject(error, Decoder(GENERIC))
         try:
             yield from frames
         except JellyError as error:
-            error.locate(source=frames.name)
+            error.locate(source=file.name)
             raise
 
 

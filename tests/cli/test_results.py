@@ -54,6 +54,7 @@ def test_inspect_and_validate(source: Path, tmp_path: Path) -> None:
     done = jelly("inspect", path, "--frames")
     assert "frame 0: rows 2, " in done.text
     assert "variables\n  a  iri\n  b  literal\n" in done.text
+    assert "frames" not in json.loads(jelly("inspect", source, "--json").out)
     assert "\nsolutions  3\nvalid      yes\n" in jelly("validate", path).text
     assert json.loads(jelly("validate", source, "--json").out)["solutions"] == 3
     path.write_bytes(path.read_bytes()[:-1])

@@ -17,6 +17,7 @@ from rdflib import Dataset, Graph, URIRef
 
 from jelly_plugins import (
     JellyError,
+    SourceError,
     StreamOptions,
     TermError,
     TruncatedError,
@@ -120,6 +121,7 @@ def failing_frames() -> Iterator[bytes]:
         (lambda client, _: client.publish(failing()), ZeroDivisionError, None),
         (lambda client, _: client.publish_frames(failing_frames()), ZeroDivisionError, None),
         (lambda client, path: client.publish(path), TruncatedError, "cut.jelly: .*inside a frame"),
+        (lambda client, _: client.publish(b"<urn:s> <urn:p> ."), SourceError, "is text, not Jelly"),
     ],
 )
 def test_failing_data_is_not_published(

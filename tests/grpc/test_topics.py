@@ -63,7 +63,10 @@ def test_a_file_that_is_missing_or_broken(tmp_path: Path) -> None:
         path.write_bytes(delimited(frames_of(numbered(600)))[:-1])
         with rejected("DATA_LOSS", "inside a frame") as broken:
             list(client.subscribe("t"))
-    for caught in (missing, broken):
+        path.write_text("<urn:s> <urn:p> <urn:o> .")
+        with rejected("DATA_LOSS", "this is text, not Jelly") as other:
+            list(client.subscribe("t"))
+    for caught in (missing, broken, other):
         assert str(tmp_path) not in str(caught.value)
 
 
