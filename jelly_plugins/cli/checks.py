@@ -13,6 +13,7 @@ from click.exceptions import Exit
 
 from ..errors import JellyError
 from ..io.sources import Format, format_of
+from ..sparql.formats import ResultsFormat
 from ..tools import ValidationSettings
 from . import console
 from .console import STANDARD
@@ -133,7 +134,9 @@ def _inspect_results(source: str, from_: str | None, as_json: bool, frames: bool
                 "format": results.format,
                 "compression": results.compression,
                 "boolean": results.boolean,
-                **counts,
+                "rows": counts["rows"],
+                # In other formats a frame is a batch of the reader.
+                **(counts if results.format is ResultsFormat.JELLY else {}),
                 "options": results.options,
                 "variables": {name: " ".join(sorted(each)) for name, each in columns.items()},
             },

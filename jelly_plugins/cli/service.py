@@ -169,6 +169,8 @@ def serve(
     for name, file in files:
         if not file and store is None:
             raise UsageError(f"--topic {name}: a file is needed, or --store")
+        if format_of(file) not in (None, Format.JELLY):
+            raise UsageError(f"--topic {name}: {file} is not a Jelly file: jelly convert makes one")
     console.require_files(file for _, file in files if file)
     tls, token, allowed = listening.tls(), listening.token(), limits()
     from ..codec import StreamOptions

@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any, Final, Self
 
 from ..backends import find_owner, get_backend
-from ..codec import DEFAULT_LIMITS, Limits, LogicalType, StreamOptions, describe
+from ..codec import DEFAULT_LIMITS, Decoder, Limits, LogicalType, StreamOptions, describe
 from ..codec.common.options import write_options
 from ..codec.common.row_reader import ROW_TAG
 from ..codec.common.wire import FrameSplitter, bytes_field, read_field
@@ -19,9 +19,11 @@ from ..codec.rdf.rules import Row
 from ..errors import JellyError
 from ..formats.convert import convert
 from ..formats.settings import LoadSettings, OptionChanges
+from ..io.chunks import in_thread
 from ..io.sinks import Writable
-from ..io.sources import Format, FormatName
-from ..io.streams import FrameBytes, encode, first_options
+from ..io.sources import Format, FormatName, Source
+from ..io.streams import GENERIC, FrameBytes, encode, first_options
+from .protocol import open_stream
 
 #: Size of the frames that are made to be sent. Each message costs as much as many rows.
 FRAME_SIZE: Final[dict[str, Any]] = {"frame_rows": 4096, "frame_bytes": 256 << 10}
@@ -95,36 +97,16 @@ class FrameBuffer:
             return frame
 
 
-class _NotWantedError(Exception):
-    """The reader has stopped."""
-
-
 class _Splitting:
-    """A file that splits what is written into frames, for a buffer."""
+    """A file that hands over each frame that is written, as soon as it is whole."""
 
-    def __init__(self, buffer: FrameBuffer, limits: Limits) -> None:
-        self._buffer = buffer
-        self._splitter = FrameSplitter(limits=limits)
+    def __init__(self, put: Callable[[bytes], None], splitter: FrameSplitter) -> None:
+        self._put = put
+        self._splitter = splitter
 
-    def write(self, data: bytes, /) -> int:
+    def write(self, data: bytes, /) -> None:
         for frame in self._splitter.feed(data):
-            self._buffer.put(frame)
-        if not self._buffer.is_open:
-            raise _NotWantedError
-        return len(data)
-
-    def flush(self) -> None:
-        """Do nothing: complete frames are passed on at once."""
-
-    def run(self, write: Callable[[Writable], object]) -> None:
-        failure = None
-        try:
-            write(self)
-            for frame in self._splitter.finish():
-                self._buffer.put(frame)
-        except BaseException as error:
-            failure = error.with_traceback(None)
-        self._buffer.end(failure)
+            self._put(frame)
 
 
 def pulled(write: Callable[[Writable], object], limits: Limits) -> Iterator[bytes]:
@@ -133,16 +115,14 @@ def pulled(write: Callable[[Writable], object], limits: Limits) -> Iterator[byte
     :param write: writes the stream to the file that it receives. Once frames are no longer wanted,
         writing to this file raises an error.
     """
-    buffer = FrameBuffer()
-    thread = threading.Thread(
-        target=_Splitting(buffer, limits).run, args=(write,), name="jelly-frames", daemon=True
-    )
-    thread.start()
-    try:
-        yield from buffer
-    finally:
-        buffer.cancel()
-        thread.join()
+
+    def produce(put: Callable[[bytes], None]) -> None:
+        splitter = FrameSplitter(limits=limits)
+        write(_Splitting(put, splitter))
+        for frame in splitter.finish():
+            put(frame)
+
+    return in_thread(produce)
 
 
 def outgoing(
@@ -179,7 +159,7 @@ def _of_source(
     source: Any, form: Format, name: str | None, options: StreamOptions | None, limits: Limits
 ) -> Iterator[bytes]:
     if form is Format.JELLY and name is None and options is None:
-        return _unchanged(source, limits)
+        return unchanged(source, limits)
     logical_type = LogicalType(options.logical_type) if options else LogicalType.UNSPECIFIED
     settings: dict[str, Any] = {
         "changes": OptionChanges(like=options, logical_type=logical_type or None, stream_name=name),
@@ -195,12 +175,20 @@ def _of_source(
     )
 
 
-def _unchanged(source: Any, limits: Limits) -> Iterator[bytes]:
-    with FrameBytes(source, limits=limits) as frames:
+def unchanged(source: Source | FrameBytes, limits: Limits) -> Iterator[bytes]:
+    """The frames of a Jelly file, as they are.
+
+    :raises SourceError: it is in another format.
+    """
+    with source if isinstance(source, FrameBytes) else FrameBytes(source, limits=limits) as file:
+        try:
+            _, frames = open_stream(iter(file), limits)
+        except JellyError as error:
+            file.reject(error, Decoder(GENERIC))
         try:
             yield from frames
         except JellyError as error:
-            error.locate(source=frames.name)
+            error.locate(source=file.name)
             raise
 
 

@@ -18,7 +18,7 @@ from ..errors import JellyError, OptionsError, ServiceError, StatementError
 from ..io.streams import FrameBytes
 from ..patch.replay.transactions import lock_of
 from ..reserved import reject_graph
-from .frames import FRAME_SIZE, pulled
+from .frames import FRAME_SIZE, pulled, unchanged
 from .protocol import answer_to, open_stream, rejected
 
 #: Bytes of a snapshot or a published stream that are held in memory; what is more is in a
@@ -144,13 +144,13 @@ class FileTopic:
         """The frames of the file.
 
         :raises ServiceError: the file does not exist now.
+        :raises SourceError: it is not a Jelly file.
         """
         try:
             frames = FrameBytes(self._path, limits=self._limits)
         except JellyError as error:
             raise ServiceError(f"topic {topic} does not exist now", status="UNAVAILABLE") from error
-        with frames:
-            yield from frames
+        yield from unchanged(frames, self._limits)
 
 
 class StoreTopic:

@@ -19,9 +19,6 @@ from jelly_plugins.io.streams import write_bytes
 from ..shared_data import shared
 from .command import Done, assert_failed, end, jelly, jelly_process, started, triples_file
 
-#: Bytes that a pipe takes before anybody reads, and more.
-PIPE_HOLDS = 1 << 20
-
 
 def test_version_names_the_kernel() -> None:
     done = jelly("--version")
@@ -95,16 +92,6 @@ def test_a_closed_pipe_ends_quietly(arguments: tuple[str, ...], tmp_path: Path) 
         assert process.stderr is not None
         assert process.stderr.read() == b""
         assert process.wait(timeout=60) in (141, 0)
-
-
-def test_an_interrupt_is_code_130() -> None:
-    with started("inspect", "-") as process:
-        assert process.stdin is not None
-        # A frame whose end is long in coming. More of it than a pipe holds can only be written once
-        # the command reads, however long it takes to start.
-        process.stdin.write(b"\x80\x80\x80\x02" + bytes(PIPE_HOLDS))
-        process.stdin.flush()
-        assert end(process, signal.SIGINT) == Done(130, b"", "")
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import subprocess
@@ -62,22 +61,28 @@ def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+@pytest.fixture
+def log(tmp_path: Path) -> Path:
+    write_patches([Patch([BEGIN, *map(add, TRIPLES), COMMIT])], tmp_path / "x.jellyp")
+    return tmp_path / "x.jellyp"
+
+
 @pytest.mark.parametrize(
-    "arguments", [("convert",), ("inspect", "--frames", "--json")], ids=["convert", "inspect"]
+    "line", ["convert", "inspect --frames --json", "load --json --store store", "patch show"]
 )
-def test_a_bar_shows_how_far_a_large_file_is_read(arguments: tuple[str, ...], large: Path) -> None:
-    code, out, shown = on_a_terminal(*arguments, large)
+def test_a_bar_shows_how_far_a_large_file_is_read(
+    line: str, large: Path, log: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(log.parent)
+    first, *others = line.split()
+    source = log if first == "patch" else large
+    code, out, shown = on_a_terminal(*line.split(), source)
     assert code == 0
-    assert out == jelly(*arguments, large).out
-    assert arguments[0].encode() in shown
+    assert out == jelly(*line.split(), source).out
+    assert (others[0] if first == "patch" else first).encode() in shown
     assert b"MB" in shown
     assert b"statements" not in shown
-
-
-def test_the_result_of_a_load(large: Path, tmp_path: Path) -> None:
-    code, out, shown = on_a_terminal("load", large, "--store", tmp_path / "store", "--json")
-    assert (code, b"load" in shown) == (0, True)
-    assert json.loads(out) == {"source": str(large), "statements": len(TRIPLES)}
+    assert LONG.encode() not in shown
 
 
 def test_a_small_file_has_no_bar(tmp_path: Path) -> None:
@@ -94,15 +99,6 @@ def test_a_dump_counts(tmp_path: Path) -> None:
     assert b"dump 7 statements" in shown
 
 
-def test_a_log_that_is_shown(tmp_path: Path) -> None:
-    log = tmp_path / "x.jellyp"
-    write_patches([Patch([BEGIN, *map(add, TRIPLES), COMMIT])], log)
-    code, out, shown = on_a_terminal("patch", "show", log)
-    assert code == 0
-    assert out == jelly("patch", "show", log).out
-    assert LONG.encode() not in shown
-
-
 def test_a_log_passes_no_commands_to_the_terminal(tmp_path: Path) -> None:
     log = tmp_path / "log.rdfp"
     log.write_text('A <urn:s> <urn:p> "\x9b31m[bold]\u202e\U000e0001" .\n', encoding="utf-8")
@@ -114,9 +110,18 @@ def test_a_log_passes_no_commands_to_the_terminal(tmp_path: Path) -> None:
     assert escaped[1:-1] in shown
 
 
-def test_solutions_are_a_table(tmp_path: Path) -> None:
-    (tmp_path / "x.nt").write_text('<urn:s> <urn:p> "o" .\n')
-    arguments = ("query", "SELECT ?s ?p ?o { ?s ?p ?o }", tmp_path / "x.nt")
+@pytest.mark.parametrize("source", ["x.nt", "--store root"])
+def test_solutions_are_a_table(
+    source: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("x.nt").write_text('<urn:s> <urn:p> "o" .\n')
+    if source != "x.nt":
+        pytest.importorskip("jelly_plugins.spark.shards")
+        jelly("patch", "diff", "-", "x.nt", "--from", "nt", "-o", "x.jellyp")
+        assert jelly("spark", "apply", "x.jellyp", "--root", "root", "--shards", "2").code == 0
+    arguments = ("query", "SELECT ?s ?p ?o { ?s ?p ?o }", *source.split())
+    assert jelly(*arguments).text == '?s\t?p\t?o\n<urn:s>\t<urn:p>\t"o"\n'
     _, _, shown = on_a_terminal(*arguments, stream="stdout")
     text = re.sub(r"\x1b\[\d*m", "", shown.decode())
     lines = [line.split() for line in text.splitlines()]

@@ -4,7 +4,9 @@ What a conversion does to statements is tested in ``tests/formats``."""
 from __future__ import annotations
 
 import json
-import re
+import os
+import shlex
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +30,7 @@ from jelly_plugins import (
     write_frames,
 )
 from jelly_plugins.cli import console
-from jelly_plugins.io.streams import find_restarts
+from jelly_plugins.io.streams import find_restarts, write_bytes
 from jelly_plugins.messages import LogFormat, read_messages
 from jelly_plugins.tools.compare import compare_datasets
 
@@ -113,39 +115,94 @@ def test_jelly_does_not_go_to_a_terminal(monkeypatch: pytest.MonkeyPatch) -> Non
         console.Output().open(binary=True)
 
 
-def test_options_of_the_jelly_written(tmp_path: Path) -> None:
-    source, target = tmp_path / "x.nt", tmp_path / "x.jelly"
-    source.write_text("".join(f"<urn:s> <urn:p> <urn:o{n}> .\n" for n in range(100)))
-    done = jelly(
-        *("convert", source, "-o", target, "--preset", "small", "--frame-rows", "20"),
-        *("--physical-type", "graphs", "--stream-name", "a name", "--generalized", "--rdf-star"),
-    )
-    assert done.code == 0
-    with read_frames(target) as frames:
-        assert frames.options == StreamOptions.small(
-            physical_type=PhysicalType.GRAPHS,
-            logical_type=LogicalType.FLAT_QUADS,
-            stream_name="a name",
-            generalized_statements=True,
-            rdf_star=True,
-            version=1,
+@pytest.fixture
+def sources(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The sources of :data:`OPTIONS`, in the working directory."""
+    monkeypatch.chdir(tmp_path)
+    for name, text in {
+        "x.nt": b"".join(write_lines(TRIPLES)).decode(),
+        "ex.ttl": "@prefix ex: <http://example.org/> . ex:s ex:p ex:o .\n",
+        "relative.ttl": "<s> <p> <> .",
+        "generalized.nt": '"s" _:p <urn:o> .\n',
+        "star.nt": '<urn:a> <urn:b> << <urn:s> <urn:p> "o" >> .\n',
+    }.items():
+        Path(name).write_text(text, encoding="utf-8")
+    flat, grouped = StreamOptions(), StreamOptions(logical_type=LogicalType.GRAPHS)
+    write_frames([TRIPLES[:3], TRIPLES[3:]], "flat.jelly", options=flat)
+    write_frames([TRIPLES[:3], TRIPLES[3:]], "grouped.jelly", options=grouped)
+    write_frames([[each] for each in TRIPLES[:4]], "four.jelly", options=grouped)
+    small = write_bytes(TRIPLES, options=StreamOptions.small())
+    Path("cat.jelly").write_bytes(write_bytes(TRIPLES) + small)
+
+
+#: Command lines, and what is seen of the Jelly written, or words of the error.
+OPTIONS: list[tuple[str, dict[str, Any] | str]] = [
+    ("x.nt --preset small", {"max_name_table_size": 128, "max_prefix_table_size": 16}),
+    ("x.nt --frame-rows 8", {"sizes": [3, 4]}),
+    ("x.nt --stream-name 'a name'", {"stream_name": "a name"}),
+    ("x.nt --no-delimited", {"delimited": False, "sizes": [7]}),
+    ("x.nt --physical-type graphs", {"physical_type": PhysicalType.GRAPHS}),
+    ("x.nt --frame-rows 8 --restart-every 1K", {"restarts": 0}),
+    ("x.nt --frame-rows 8 --restart-every 1", {"restarts": 2}),
+    ("ex.ttl", {"namespaces": [("ex", Iri(EX))]}),
+    ("ex.ttl --no-namespaces", {"namespaces": []}),
+    ("relative.ttl", "(--base)"),
+    (f"relative.ttl --base {EX}x", {"first": Triple(Iri(EX + "s"), Iri(EX + "p"), Iri(EX + "x"))}),
+    ("generalized.nt", "LITERAL as subject"),
+    ("generalized.nt --generalized", {"generalized_statements": True, "sizes": [1]}),
+    ("star.nt --rdf-star", {"rdf_star": True, "first": QUOTED}),
+    ("cat.jelly", "options differ"),
+    ("cat.jelly --concatenated", {"sizes": [7, 7]}),
+    # Frames
+    ("grouped.jelly --frame-rows 99", "cannot be regrouped"),
+    ("grouped.jelly --frame-rows 99 --flat", {"sizes": [7]}),
+    ("four.jelly --take-frames 1", {"first": TRIPLES[1], "sizes": [1]}),
+    ("four.jelly --take-frames 1..3", {"first": TRIPLES[1], "sizes": [1, 1]}),
+    ("four.jelly --take-frames 1..=3", {"first": TRIPLES[1], "sizes": [1, 1, 1]}),
+    ("four.jelly --take-frames 2..", {"first": TRIPLES[2], "sizes": [1, 1]}),
+    ("four.jelly --take-frames ..2", {"first": TRIPLES[0], "sizes": [1, 1]}),
+    # The logical type; text has no frames.
+    *(
+        (f"{source} --physical-type {physical} --logical-type {logical}", seen)
+        for source, physical, logical, seen in (
+            ("flat.jelly", "triples", "datasets", "DATASETS does not match physical type TRIPLES"),
+            ("x.nt", "triples", "datasets", "DATASETS does not match physical type TRIPLES"),
+            ("flat.jelly", "quads", "datasets", {"logical_type": 4, "sizes": [3, 4]}),
+            ("x.nt", "quads", "datasets", {"logical_type": 4, "sizes": [7]}),
+            ("x.nt", "quads", "datasets --frame-rows 2", "frame"),
+            ("flat.jelly", "graphs", "timestamped-named-graphs", {"logical_type": 114}),
+            ("x.nt", "graphs", "timestamped-named-graphs", "no frames for logical type"),
         )
-        found = list(frames)
-    assert all(frame.rows < 25 for frame in found)
-    assert sum(len(frame.statements) for frame in found) == 100
-    bare = jelly("convert", source, "--to", "jelly", "--no-delimited").out
-    with read_frames(bare) as frames:
-        assert len(list(frames)) == 1
-        assert frames.delimited is False
+    ),
+]
 
 
-def test_prefixes_are_carried_both_ways(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("line", "expected"), OPTIONS)
+@pytest.mark.usefixtures("sources")
+def test_options_of_the_jelly_written(line: str, expected: dict[str, Any] | str) -> None:
+    done = jelly("convert", *shlex.split(line), "--to", "jelly", "-o", "out")
+    if isinstance(expected, str):
+        assert_failed(done, 1, expected)
+        assert not os.path.exists("out")
+        return
+    assert (done.code, done.err) == (0, "")
+    with read_frames("out") as reader:
+        frames = list(reader)
+        seen: dict[str, Any] = {**asdict(reader.options), "delimited": reader.delimited}
+    seen["sizes"] = [len(frame.statements) for frame in frames]
+    seen["namespaces"] = [each for frame in frames for each in frame.namespaces]
+    seen["first"] = frames[0].statements[0]
+    with open("out", "rb") as file:
+        seen["restarts"] = len(list(find_restarts(file))) - 1
+    if seen["restarts"] >= 0:
+        assert f"restarts             {seen['restarts']}\n" in jelly("inspect", "out").text
+    assert {name: seen[name] for name in expected} == expected
+
+
+def test_prefixes_are_used_in_text(tmp_path: Path) -> None:
     text, data = tmp_path / "x.ttl", tmp_path / "x.jelly"
     text.write_text("@prefix ex: <http://example.org/> . ex:s ex:p ex:o .\n")
-    without = jelly("convert", text, "--to", "jelly", "--no-namespaces").out
-    assert [frame.namespaces for frame in read_frames(without)] == [[]]
     jelly("convert", text, "-o", data)
-    assert [frame.namespaces for frame in read_frames(data)] == [[("ex", Iri(EX))]]
     back = jelly("convert", data, "--to", "ttl").text
     assert "@prefix ex: <http://example.org/> ." in back
     assert "ex:s ex:p ex:o ." in back
@@ -170,14 +227,6 @@ def test_quoted_triples(tmp_path: Path) -> None:
         assert opening in written
         back = jelly("convert", "-", "--from", "nt", "--rdf-star", stdin=written).out
         assert list(read(back)) == [QUOTED]
-
-
-def test_generalized_statements_on_request() -> None:
-    text = b'"s" _:p <urn:o> .\n'
-    assert_failed(jelly("convert", "-", "--from", "nt", stdin=text), 1, "LITERAL as subject")
-    data = jelly("convert", "-", "--from", "nt", "--generalized", stdin=text).out
-    assert jelly("convert", "-", stdin=data).out == text
-    assert_failed(jelly("convert", "-", "--to", "ttl", stdin=data), 1, "frame 0, row 3")
 
 
 def test_what_text_has_no_place_for_is_noted(tmp_path: Path) -> None:
@@ -205,93 +254,12 @@ def test_files_merge_with_their_blank_nodes_apart(tmp_path: Path) -> None:
     assert kept == TRIPLES + TRIPLES
 
 
-def test_cat_of_two_files_is_read_on_request(tmp_path: Path) -> None:
-    a, b = triples_file(tmp_path, "a.jelly"), quads_file(tmp_path, "b.jelly")
-    both = a.read_bytes() + b.read_bytes()
-    assert_failed(jelly("convert", "-", "-o", tmp_path / "out", stdin=both), 1, "options differ")
-    done = jelly("convert", "-", "--concatenated", stdin=both)
-    assert done.text.count("\n") == len(TRIPLES) + len(QUADS)
-
-
-def test_transcoding_regroups_on_request(tmp_path: Path) -> None:
-    source = tmp_path / "x.jelly"
-    options = StreamOptions(logical_type=LogicalType.GRAPHS)
-    write_frames([TRIPLES[:3], TRIPLES[3:]], source, options=options)
-    regroup = ("--to", "jelly", "--frame-rows", "99")
-    rejected = jelly("convert", source, *regroup, "-o", tmp_path / "z")
-    assert_failed(rejected, 1, "cannot be regrouped")
-    [frame] = read_frames(jelly("convert", source, *regroup, "--flat").out)
-    assert frame.statements == TRIPLES
-
-
-@pytest.mark.parametrize(
-    ("asked", "words"),
-    [
-        ("triples datasets", "DATASETS does not match physical type TRIPLES"),
-        ("graphs timestamped-named-graphs", ""),
-        ("quads datasets", ""),
-    ],
-)
-def test_the_logical_type(asked: str, words: str, tmp_path: Path) -> None:
-    """Of Jelly written from Jelly and from text, which has no frames."""
-    physical, logical = asked.split()
-    arguments = ("--to", "jelly", "--physical-type", physical, "--logical-type", logical)
-    source, text = tmp_path / "x.jelly", tmp_path / "x.nt"
-    write_frames([TRIPLES[:3], TRIPLES[3:]], source, options=StreamOptions())
-    jelly("convert", source, "-o", text)
-    done, of_text = (jelly("convert", each, *arguments) for each in (source, text))
-    if words:
-        for each in (done, of_text):
-            assert_failed(each, 1, words)
-        return
-    with read_frames(done.out) as frames:
-        assert frames.options.physical_type is PhysicalType[physical.upper()]
-        assert frames.options.logical_type is LogicalType[logical.upper().replace("-", "_")]
-        assert [len(frame.statements) for frame in frames] == [3, 4]
-    if logical != "datasets":
-        assert_failed(of_text, 1, "no frames for logical type")
-        return
-    assert [len(frame.statements) for frame in read_frames(of_text.out)] == [len(TRIPLES)]
-    assert_failed(jelly("convert", text, *arguments, "--frame-rows", "2"), 1, "frame")
-
-
-def test_relative_iris_need_a_base() -> None:
-    text = b"<s> <p> <> ."
-    assert_failed(jelly("convert", "-", "--from", "ttl", stdin=text), 1, "line 1", "(--base)")
-    done = jelly("convert", "-", "--from", "ttl", "--base", EX + "x", stdin=text)
-    assert list(read(done.out)) == [Triple(Iri(EX + "s"), Iri(EX + "p"), Iri(EX + "x"))]
-
-
 def test_a_real_file_there_and_back(tmp_path: Path) -> None:
     source = shared("data/so.nt.gz")
     first, text, second = tmp_path / "1.jelly", tmp_path / "x.ttl.gz", tmp_path / "2.jelly"
     for src, dst in ((source, first), (first, text), (text, second)):
         assert jelly("convert", src, "-o", dst).code == 0
     assert jelly("validate", second, "--against", source, "--ordered").code == 0
-
-
-@pytest.mark.parametrize(("size", "several"), [("10K", True), ("1M", False)])
-def test_restart_points(size: str, several: bool, tmp_path: Path) -> None:
-    source, out = tmp_path / "in.nt", tmp_path / "out.jelly"
-    source.write_text("".join(f"<urn:s{n}> <urn:p> <urn:o{n}> .\n" for n in range(3000)))
-    assert jelly("convert", source, "-o", out, "--restart-every", size).code == 0
-    with open(out, "rb") as file:
-        points = list(find_restarts(file))
-    assert (len(points) > 1) == several
-    assert len(list(read(out))) == 3000
-    if several:
-        assert re.search(rf"restarts +{len(points) - 1}\n", jelly("inspect", out).text)
-
-
-@pytest.mark.parametrize(
-    ("given", "taken"),
-    [("1", [1]), ("1..3", [1, 2]), ("1..=3", [1, 2, 3]), ("2..", [2, 3]), ("..2", [0, 1])],
-)
-def test_some_frames_are_converted(given: str, taken: list[int], tmp_path: Path) -> None:
-    options = StreamOptions(logical_type=LogicalType.GRAPHS)
-    write_frames([[each] for each in TRIPLES[:4]], tmp_path / "x.jelly", options=options)
-    done = jelly("convert", tmp_path / "x.jelly", "--to", "jelly", "--take-frames", given)
-    assert list(read(done.out)) == [TRIPLES[at] for at in taken]
 
 
 # ``jelly convert --messages`` and ``jelly inspect`` of message logs

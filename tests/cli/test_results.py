@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Iterator
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 from pyoxigraph import Store
 from rich.cells import cell_len
 
 from jelly_plugins import Iri, Literal
-from jelly_plugins.cli.console import Output, print_table
+from jelly_plugins.cli.console import print_table
 from jelly_plugins.oxigraph import load
 from jelly_plugins.sparql import ResultsFormat, read_results, write_boolean, write_results
 
@@ -56,6 +54,7 @@ def test_inspect_and_validate(source: Path, tmp_path: Path) -> None:
     done = jelly("inspect", path, "--frames")
     assert "frame 0: rows 2, " in done.text
     assert "variables\n  a  iri\n  b  literal\n" in done.text
+    assert "frames" not in json.loads(jelly("inspect", source, "--json").out)
     assert "\nsolutions  3\nvalid      yes\n" in jelly("validate", path).text
     assert json.loads(jelly("validate", source, "--json").out)["solutions"] == 3
     path.write_bytes(path.read_bytes()[:-1])
@@ -130,39 +129,22 @@ def test_a_table_fits_the_terminal(
     assert count == "3 solutions"
 
 
-def test_query_of_a_sharded_store_on_a_terminal(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+def test_a_table_has_a_heading_without_rows_and_does_not_hold_them_all(
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """The header is there without solutions too, and the table does not hold them all."""
-    sharded = pytest.importorskip("jelly_plugins.spark.shards")
-    from jelly_plugins.cli.store import query
+    def rows(number: int) -> Iterator[list[str]]:
+        for at in range(number):
+            # The first thousand lines choose the widths.
+            assert at <= 1000 or capsys.readouterr().out.count("\n") > 1000
+            yield [f"<urn:{at}>", ""]
+            if at == 1001:
+                raise ClosedError
 
-    class Shards:
-        content = SimpleNamespace(shard_by="subject")
-
-        def __init__(self, root: str) -> None:
-            assert root == str(tmp_path)
-
-        def select(self, text: str) -> Iterator[dict[str, str | None]]:
-            nonlocal taken
-            for taken in range(1, int(text[-6:]) + 1):
-                yield {"s": f"<urn:{taken}>", "o": None}
-
-    taken = 0
-    monkeypatch.setattr(sharded, "ShardedStore", Shards)
-    monkeypatch.setenv("TERM", "dumb")
-    monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
-    query("SELECT ?s ?o { ?s ?p ?o } #000000", store=str(tmp_path), target=Output())
+    print_table(["s", "o"], rows(0))
     assert capsys.readouterr().out.split() == ["?s", "?o", "0", "solutions"]
-
-    class ClosedError(Exception):
-        pass
-
-    def write(_: str) -> None:
-        if taken > 0:
-            raise ClosedError
-
-    monkeypatch.setattr(sys.stdout, "write", write)
     with pytest.raises(ClosedError):
-        query("SELECT ?s ?o { ?s ?p ?o } #100000", store=str(tmp_path), target=Output())
-    assert taken == 1000
+        print_table(["s", "o"], rows(2000))
+
+
+class ClosedError(Exception):
+    """The reader of the output has closed it."""

@@ -94,6 +94,7 @@ USAGE = [
     # The streaming service
     ("serve", "nothing to serve"),
     ("serve --topic t", "a file is needed"),
+    ("serve --topic t=x.nt", "x.nt is not a Jelly file"),
     ("serve --topic t=x.jelly --read-only", "--store"),
     ("serve --live t=quins", "triples, quads or graphs"),
     ("serve --live t --live t", "is given twice"),

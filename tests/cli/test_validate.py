@@ -6,6 +6,8 @@ import json
 import re
 from pathlib import Path
 
+import pytest
+
 from jelly_plugins import (
     BlankNode,
     Iri,
@@ -119,55 +121,51 @@ def frames_folder(folder: Path) -> Path:
     return folder / "in.jelly"
 
 
-def test_frames_are_listed(tmp_path: Path) -> None:
+def test_frames_are_listed_and_compared_with_a_file_each(tmp_path: Path) -> None:
     path = frames_folder(tmp_path)
-    done = jelly("validate", path, "--frames")
-    assert done.text.splitlines()[:3] == [
-        "frame 0: statements 3",
-        "frame 1: statements 0",
-        "frame 2: statements 4",
-    ]
+    outs = sorted(tmp_path.glob("out_*"))
+    for against, same in (
+        ([], ""),
+        (["--against", tmp_path], ", comparison the same"),
+        ([word for out in outs for word in ("--against", out)], ", comparison the same"),
+    ):
+        done = jelly("validate", path, "--frames", *against)
+        assert done.code == 0
+        assert done.text.splitlines()[:3] == [
+            f"frame {index}: statements {count}{same}" for index, count in enumerate((3, 0, 4))
+        ]
+        assert done.text.endswith("comparison\n  equal  yes\n") == bool(same)
     first = json.loads(jelly("validate", path, "--frames", "--json").text.splitlines()[0])
     assert first == {"frame": 0, "statements": 3, "comparison": None}
 
 
-def test_frames_are_compared_with_a_file_each(tmp_path: Path) -> None:
+def test_frames_that_differ_are_named(tmp_path: Path) -> None:
     path = frames_folder(tmp_path)
-    outs = sorted(tmp_path.glob("out_*"))
-    one_by_one = [word for out in outs for word in ("--against", out)]
-    for against in (["--against", tmp_path], one_by_one):
-        done = jelly("validate", path, "--frames", *against, "--ordered")
-        assert done.code == 0
-        assert done.text.splitlines()[0] == "frame 0: statements 3, comparison the same"
-        assert done.text.endswith("comparison\n  equal  yes\n")
-    swapped = [*one_by_one[4:], *one_by_one[:4]]
+    swapped = [word for n in (2, 0, 1) for word in ("--against", tmp_path / f"out_{n:03}.nt")]
     done = jelly("validate", path, "--frames", *swapped)
     assert done.code == 1
     assert "frame 0: statements 3, comparison statements: 4 missing" in done.text
     assert "\n  reason  frame 0: " in done.text
-    report = json.loads(
-        jelly("validate", path, "--frames", *swapped, "--json").text.splitlines()[-1]
-    )
-    assert report["different_frames"] == 3
+    *_, report = jelly("validate", path, "--frames", *swapped, "--json").text.splitlines()
+    assert json.loads(report)["different_frames"] == 3
 
 
-def test_frames_and_files_differ_in_number(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("number", "words"),
+    [
+        (4, "frame 3: comparison the stream has no such frame"),
+        (2, "frame 2: statements 4, comparison no file for this frame"),
+        (0, "no RDF files"),
+    ],
+)
+def test_more_or_fewer_files_than_frames(number: int, words: str, tmp_path: Path) -> None:
     path = frames_folder(tmp_path)
     (tmp_path / "out_003.nt").touch()
+    for index in range(number, 4):
+        (tmp_path / f"out_{index:03}.nt").unlink()
     done = jelly("validate", path, "--frames", "--against", tmp_path)
-    assert done.code == 1
-    assert "frame 3: comparison the stream has no such frame" in done.text
-    (tmp_path / "out_003.nt").unlink()
-    (tmp_path / "out_002.nt").unlink()
-    done = jelly("validate", path, "--frames", "--against", tmp_path)
-    assert done.code == 1
-    assert "frame 2: statements 4, comparison no file for this frame" in done.text
-
-
-def test_a_folder_without_files(tmp_path: Path) -> None:
-    path = triples_file(tmp_path)
-    done = jelly("validate", path, "--frames", "--against", tmp_path)
-    assert_failed(done, 2, "no RDF files")
+    assert done.code == (1 if number else 2)
+    assert words in done.text + done.err
 
 
 def test_a_file_of_no_bytes_is_named_and_rejected_where_it_is_strict(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable
+from typing import Any
 
 import pytest
 
@@ -73,24 +74,16 @@ def test_asynchronous_frames_are_published() -> None:
     assert delimited(frames) == delimited(sink.streams[0])
 
 
-def test_asynchronous_frames_that_fail_are_not_published() -> None:
-    sink = Kept()
-
-    async def test() -> None:
-        async with aio.Client(server.address) as client:
-            with pytest.raises(ZeroDivisionError):
-                await client.publish_frames(Source(frames_of(numbered(3)), "fail"))
-
-    with service(sink=sink) as (server, _):
-        run(test())
-        assert sink.ended()
-    assert sink.streams == []
-
-
-@pytest.mark.parametrize("end", ["cancelled", "late", "rejected"])
+@pytest.mark.parametrize("end", ["failed", "cancelled", "late", "rejected"])
 def test_the_source_is_closed_when_publishing_ends(end: str) -> None:
     sink = Kept()
-    source = Source(frames_of(numbered(3)), "wait")
+    source = Source(frames_of(numbered(3)), "fail" if end == "failed" else "wait")
+    errors: dict[str, Any] = {
+        "failed": pytest.raises(ZeroDivisionError),
+        "cancelled": pytest.raises(asyncio.CancelledError),
+        "late": rejected("DEADLINE_EXCEEDED"),
+        "rejected": rejected("INVALID_ARGUMENT"),
+    }
 
     async def test() -> None:
         async with aio.Client(server.address) as client:
@@ -100,11 +93,8 @@ def test_the_source_is_closed_when_publishing_ends(end: str) -> None:
             if end == "cancelled":
                 await asyncio.to_thread(sink.begun.wait, PATIENCE)
                 publishing.cancel()
-                with pytest.raises(asyncio.CancelledError):
-                    await publishing
-            else:
-                with rejected("DEADLINE_EXCEEDED" if end == "late" else "INVALID_ARGUMENT"):
-                    await publishing
+            with errors[end]:
+                await publishing
             assert source.closed
 
     with service(sink=None if end == "rejected" else sink) as (server, _):

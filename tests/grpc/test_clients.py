@@ -17,11 +17,10 @@ from rdflib import Dataset, Graph, URIRef
 
 from jelly_plugins import (
     JellyError,
-    OptionsError,
+    SourceError,
     StreamOptions,
     TermError,
     TruncatedError,
-    WireError,
     convert,
     read,
     write,
@@ -35,7 +34,6 @@ from .support import (
     Endless,
     Fixed,
     Kept,
-    Paused,
     answering,
     clients,
     delimited,
@@ -45,7 +43,6 @@ from .support import (
     numbered,
     quads,
     rejected,
-    sending,
     service,
 )
 
@@ -61,20 +58,18 @@ def published(data: Any, kind: Any = Client, **settings: Any) -> list[Any]:
 # Publishing
 
 
-@pytest.mark.parametrize("topic", [None, "t"])
-def test_sources_are_published(tmp_path: Path, topic: str | None) -> None:
-    path = tmp_path / "x.jelly.gz"
+@pytest.mark.parametrize(
+    "settings", [{}, {"topic": "t"}, {"topic": "t", "options": StreamOptions.small()}]
+)
+def test_sources_of_every_format_are_published(tmp_path: Path, settings: dict[str, Any]) -> None:
+    path, text = tmp_path / "x.jelly.gz", tmp_path / "x.nt"
     write(numbered(600), path)
-    for source in (path, str(path), path.read_bytes(), io.BytesIO(path.read_bytes())):
-        assert published(source, topic=topic) == numbered(600)
-
-
-@pytest.mark.parametrize("settings", [{}, {"topic": "t", "options": StreamOptions.small()}])
-def test_text_is_published(tmp_path: Path, settings: dict[str, Any]) -> None:
-    path = tmp_path / "x.nt"
-    convert([delimited(frames_of(numbered(600)))], path, source_format="jelly")
-    for data, form in ((path, None), (path.read_bytes(), "nt"), (path.read_bytes(), "turtle")):
-        assert published(data, format=form, **settings) == numbered(600)
+    convert(path, text)
+    data = path.read_bytes()
+    for source in (path, str(path), data, io.BytesIO(data), text):
+        assert published(source, **settings) == numbered(600)
+    for form in ("nt", "turtle"):
+        assert published(text.read_bytes(), format=form, **settings) == numbered(600)
     with pytest.raises(ValueError, match="tutrle"):
         published(path, format="tutrle")
 
@@ -126,6 +121,7 @@ def failing_frames() -> Iterator[bytes]:
         (lambda client, _: client.publish(failing()), ZeroDivisionError, None),
         (lambda client, _: client.publish_frames(failing_frames()), ZeroDivisionError, None),
         (lambda client, path: client.publish(path), TruncatedError, "cut.jelly: .*inside a frame"),
+        (lambda client, _: client.publish(b"<urn:s> <urn:p> ."), SourceError, "is text, not Jelly"),
     ],
 )
 def test_failing_data_is_not_published(
@@ -175,18 +171,13 @@ def test_requests_end_with_the_call() -> None:
 
 
 @clients
-def test_statements_in_the_terms_of_a_backend(kind: Any) -> None:
-    with service({"t": Fixed(frames_of(quads(3)))}, kind=kind) as (_, client):
+def test_a_stream_is_taken_in_one_of_several_ways(kind: Any, tmp_path: Path) -> None:
+    frames = frames_of(quads(600))
+    with service({"t": Fixed(frames)}, kind=kind) as (server, client):
         with client.subscribe("t", backend="rdflib") as stream:
             assert next(stream.statements())[0] == URIRef("http://example.org/0")
         with client.subscribe("t", backend="oxigraph") as stream:
             assert isinstance(next(stream.statements()), ox.Quad)
-
-
-@clients
-def test_a_stream_is_taken_by_frames_or_loaded(kind: Any) -> None:
-    frames = frames_of(quads(600))
-    with service({"t": Fixed(frames)}, kind=kind) as (_, client):
         for store in (ox.Store(), Dataset()):
             with client.subscribe("t") as stream:
                 assert stream.load(store) == 600
@@ -196,14 +187,9 @@ def test_a_stream_is_taken_by_frames_or_loaded(kind: Any) -> None:
             assert sum(len(frame.statements) for frame in stream) == 600
         with client.subscribe("t") as stream:
             assert list(stream.frames()) == frames
-
-
-def test_a_stream_becomes_a_file(tmp_path: Path) -> None:
-    frames = frames_of(quads(600))
-    with service({"t": Fixed(frames)}) as (_, client):
-        with client.subscribe("t").open() as file:
+        with subscribe("t", server.address) as stream, stream.open() as file:
             assert file.read() == delimited(frames)
-        with client.subscribe("t") as stream:
+        with subscribe("t", server.address) as stream:
             assert stream.options.physical_type is PhysicalType.QUADS
             stream.save(tmp_path / "x.jelly")
         assert (tmp_path / "x.jelly").read_bytes() == delimited(frames)
@@ -217,50 +203,42 @@ class BreaksOff:
         raise TermError("no more")
 
 
-@clients
-@pytest.mark.parametrize("new", [ox.Store, Dataset])
-def test_nothing_is_taken_of_a_truncated_stream(
-    kind: Any, new: Callable[[], Any], tmp_path: Path
-) -> None:
-    store = new()
-    with service({"t": BreaksOff()}, kind=kind) as (server, client):
-        with rejected("DATA_LOSS", "no more"), client.subscribe("t") as stream:
-            stream.load(store)
-        with rejected("DATA_LOSS"), subscribe("t", server.address) as stream:
-            stream.save(tmp_path / "x.jelly")
-    assert len(store) == 0
-    assert list(tmp_path.iterdir()) == []
-
-
 @contextmanager
-def closed_later(kind: Any) -> Iterator[Any]:
-    """Open a stream that another thread closes after its first frame."""
-    topic = Endless()
+def cut(kind: Any, how: str) -> Iterator[Any]:
+    """A stream that ends with an error of the server, or that another thread closes after its first
+    frame."""
+    endless = Endless()
 
     def close() -> None:
-        topic.sent.wait()
+        endless.sent.wait()
         stream.close()
 
-    with service({"t": topic}, kind=kind) as (_, client), client.subscribe("t") as stream:
+    topics = {"failing": BreaksOff(), "closed": endless}
+    with service(topics, kind=kind) as (_, client), client.subscribe(how) as stream:
+        if how == "failing":
+            with rejected("DATA_LOSS", "no more"):
+                yield stream
+            return
         thread = threading.Thread(target=close)
         thread.start()
-        yield stream
+        with rejected("CANCELLED", "closed before its end"):
+            yield stream
         thread.join()
 
 
+@pytest.mark.parametrize("how", ["failing", "closed"])
 @clients
-@pytest.mark.parametrize("new", [ox.Store, Graph])
-def test_closing_a_stream_while_it_is_loaded(kind: Any, new: Callable[[], Any]) -> None:
+@pytest.mark.parametrize("new", [ox.Store, Dataset])
+def test_nothing_is_taken_of_a_stream_that_is_cut(
+    how: str, kind: Any, new: Callable[[], Any], tmp_path: Path
+) -> None:
     store = new()
-    with closed_later(kind) as stream, rejected("CANCELLED", "closed before its end"):
+    with cut(kind, how) as stream:
         stream.load(store)
     assert len(store) == 0
-
-
-def test_closing_a_stream_while_it_is_saved(tmp_path: Path) -> None:
-    with closed_later(Client) as stream, rejected("CANCELLED"):
-        stream.save(tmp_path / "saved.jelly")
-    assert not list(tmp_path.iterdir())
+    with cut(Client, how) as stream:
+        stream.save(tmp_path / "x.jelly")
+    assert list(tmp_path.iterdir()) == []
 
 
 @clients
@@ -274,39 +252,6 @@ def test_limits_of_the_client_hold(kind: Any) -> None:
         list(stream)
     assert caught.value.source == f"{server.address}: t"
     assert caught.value.frame == 0
-
-
-@clients
-@pytest.mark.parametrize(
-    "take",
-    [
-        list,
-        lambda stream: list(stream.frames()),
-        lambda stream: stream.load(ox.Store()),
-        lambda stream: stream.options,
-    ],
-)
-@pytest.mark.parametrize(
-    ("frames", "error", "words"),
-    [
-        ([], OptionsError, "has no frames"),
-        ([b""] * 2000, OptionsError, "options"),
-        ([b"\xff" * 9], WireError, "frame 0"),
-        (frames_of(numbered(3)), OptionsError, "max_name_table_size is 4000"),
-    ],
-    ids=["nothing", "no rows", "garbage", "more than requested"],
-)
-def test_a_server_that_breaks_the_rules(
-    kind: Any, take: Callable[[Any], Any], frames: list[bytes], error: Any, words: str
-) -> None:
-    """Test with a server of another program."""
-    with (
-        sending(frames) as address,
-        kind(address) as client,
-        client.subscribe("t", options=StreamOptions.small()) as stream,
-        pytest.raises(error, match=f"{address}: t: .*{words}"),
-    ):
-        take(stream)
 
 
 # Wrong requests and addresses
@@ -345,22 +290,6 @@ def test_an_address_without_a_server(kind: Any) -> None:
                 client.publish(numbered(1))
             with rejected("UNAVAILABLE", address), client.subscribe("t") as stream:
                 next(stream)
-
-
-@clients
-def test_deadlines_end_calls_on_both_sides(kind: Any) -> None:
-    topic, sink = Endless(), Kept()
-    with (
-        service({"t": topic}, sink=sink, kind=kind) as (_, client),
-        Paused() as paused,
-    ):
-        with rejected("DEADLINE_EXCEEDED"), client.subscribe("t", timeout=0.2) as stream:
-            list(stream)
-        assert topic.left.wait()
-        with rejected("DEADLINE_EXCEEDED"):
-            client.publish_frames(paused, timeout=0.2)
-        assert sink.ended()
-    assert sink.streams == []
 
 
 def test_nothing_is_registered_in_protobufs_own_pool() -> None:

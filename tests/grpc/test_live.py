@@ -61,11 +61,15 @@ def test_late_subscribers_receive_subsequent_streams() -> None:
         client.publish(numbered(20), topic="t")
         second = listening(client, topic).statements()
         topic.send(numbered(30))
-        third = listening(client, topic).statements()
+        third = listening(client, topic, backend="rdflib").statements()
+        graph = Graph().add((URIRef("urn:s"), URIRef("urn:p"), URIRef("urn:o")))
+        topic.send(graph)
+        topic.send(list(graph), backend="rdflib")
         topic.send(numbered(600))
-        assert taken(first, 650) == numbered(20) + numbered(30) + numbered(600)
-        assert taken(second, 630) == numbered(30) + numbered(600)
-        assert taken(third, 600) == numbered(600)
+        assert taken(first, 652) == [*numbered(20), *numbered(30), S_P_O, S_P_O, *numbered(600)]
+        assert taken(second, 632) == [*numbered(30), S_P_O, S_P_O, *numbered(600)]
+        assert taken(third, 2) == list(graph) * 2
+        assert len(taken(third, 600)) == 600
 
 
 def test_a_subscriber_in_the_middle_of_a_stream() -> None:
@@ -134,34 +138,24 @@ def test_elements_stay_elements() -> None:
             )
 
 
-def test_empty_graphs_and_namespaces_are_sent() -> None:
-    options = StreamOptions(physical_type=PhysicalType.GRAPHS, stream_name="t")
-    encoder = Encoder(options, namespaces=True)
+@pytest.mark.parametrize("version", [1, 2])
+def test_empty_graphs_are_sent_and_namespaces_with_version_2(version: int) -> None:
+    options = StreamOptions(
+        physical_type=PhysicalType.GRAPHS, stream_name="t", version=version, rdf_star=False
+    )
+    encoder = Encoder(replace(options, version=2), namespaces=True)
     encoder.add_namespace("ex", "http://example.org/")
+    encoder.add(quads(1))
     encoder.start_graph(Iri("urn:empty"))
-    frames = encoder.finish()
     topic = Broadcast(options)
     with service({"t": topic}) as (_, client):
-        stream = listening(client, topic)
-        next(stream)
-        client.publish_frames(frames)
-        frame = next(stream)
-        assert frame.namespaces == [("ex", Iri("http://example.org/"))]
-        assert frame.empty_graphs == [Iri("urn:empty")]
-
-
-def test_a_topic_of_version_1_omits_namespaces() -> None:
-    options = StreamOptions(stream_name="t", version=1)
-    encoder = Encoder(StreamOptions(stream_name="t"), namespaces=True)
-    encoder.add_namespace("ex", "http://example.org/")
-    encoder.add(numbered(1))
-    topic = Broadcast(options)
-    with service({"t": topic}) as (_, client):
-        stream = listening(client, topic, options=StreamOptions(version=1))
+        stream = listening(client, topic, options=options)
         next(stream)
         client.publish_frames(encoder.finish())
         frame = next(stream)
-        assert (frame.namespaces, frame.statements) == ([], numbered(1))
+    assert frame.namespaces == [("ex", Iri("http://example.org/"))] * (version - 1)
+    assert frame.statements == quads(1)
+    assert frame.empty_graphs == [Iri("urn:empty")]
 
 
 @pytest.mark.parametrize(
@@ -196,16 +190,6 @@ def test_a_broken_stream_ends_only_for_its_publisher() -> None:
             client.publish_frames(broken)
         client.publish(numbered(4), topic="t")
         assert taken(stream, 7) == numbered(3) + numbered(4)
-
-
-def test_a_topic_sends_graphs() -> None:
-    topic = Broadcast(FLAT)
-    graph = Graph().add((URIRef("urn:s"), URIRef("urn:p"), URIRef("urn:o")))
-    with service({"t": topic}) as (_, client):
-        stream = listening(client, topic, backend="rdflib").statements()
-        topic.send(graph)
-        topic.send(list(graph), backend="rdflib")
-        assert taken(stream, 2) == list(graph) * 2
 
 
 GROUPED = StreamOptions(logical_type=LogicalType.GRAPHS, stream_name="t")

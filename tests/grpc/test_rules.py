@@ -5,18 +5,39 @@ Reference: Jelly gRPC streaming protocol; grpc.proto.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Callable
 from typing import Any
 
+import pyoxigraph as ox
 import pytest
 
-from jelly_plugins import Iri, Literal, Quad, StreamOptions, Triple
+from jelly_plugins import (
+    Iri,
+    Literal,
+    OptionsError,
+    Quad,
+    StreamOptions,
+    Triple,
+    WireError,
+)
 from jelly_plugins.codec import Encoder, Limits, LogicalType, PhysicalType
 from jelly_plugins.codec.common.options import write_options
 from jelly_plugins.codec.common.wire import bytes_field, string_field, varint_field
-from jelly_plugins.grpc import protocol, serve, subscribe
+from jelly_plugins.grpc import protocol, subscribe
 
-from .support import Fixed, Kept, code_of, frames_of, numbered, raw, rejected, service
+from .support import (
+    Fixed,
+    Kept,
+    clients,
+    code_of,
+    frames_of,
+    numbered,
+    raw,
+    rejected,
+    sending,
+    service,
+)
 
 # Subscribing
 
@@ -50,10 +71,12 @@ TABLES = {"max_name_table_size": 64, "max_prefix_table_size": 16, "max_datatype_
 def test_a_stream_has_at_most_what_was_requested(
     stream: dict[str, Any], requested: dict[str, Any], words: str | None
 ) -> None:
+    """The server checks its applications, and the client a server of another program."""
     made = {**TABLES, **stream}
     options = StreamOptions(**{"version": 1, **TABLES, **requested})
+    frames = frames_of(numbered(3), **made)
     with (
-        service({"t": Fixed(frames_of(numbered(3), **made))}) as (_, client),
+        service({"t": Fixed(frames)}) as (_, client),
         client.subscribe("t", options=options) as received,
     ):
         if words is None:
@@ -66,6 +89,12 @@ def test_a_stream_has_at_most_what_was_requested(
             return
         with rejected("INVALID_ARGUMENT", words):
             list(received)
+    with (
+        sending(frames) as address,
+        subscribe("t", address, options=options) as received,
+        pytest.raises(OptionsError, match=f"{address}: t: .*{words}"),
+    ):
+        list(received)
 
 
 def asking(options: bytes) -> bytes:
@@ -117,26 +146,48 @@ def test_a_stream_is_sent_as_it_is(first: list[bytes]) -> None:
     assert sink.streams == [frames, frames]
 
 
-FIRST, SECOND = frames_of(numbered(40), rows=32)[:2]
-
-
+@clients
 @pytest.mark.parametrize(
-    ("frames", "words"),
+    ("frames", "error", "words"),
     [
-        ([], "the stream has no frames"),
-        ([b""], "the stream has no options"),
-        ([b""] * 2000, "does not begin with options"),
-        ([SECOND], "options"),
-        ([b"\xff\xff\xff"], "frame 0"),
-        ([b"\x00" * 100], "frame 0"),
-        ([b"", b"\x0a\xff"], "frame 1"),
+        ([], OptionsError, "the stream has no frames"),
+        ([b""], OptionsError, "the stream has no options"),
+        ([b""] * 2000, OptionsError, "does not begin with options"),
+        ([bytes_field(15, bytes_field(1, b"x" * (1 << 18)))] * 8, OptionsError, "not begin with"),
+        (frames_of(numbered(40), rows=32)[1:], OptionsError, "frame 0, row 0: .*options"),
+        ([b"\xff" * 9], WireError, "frame 0"),
+        ([b"\x00" * 100], WireError, "frame 0"),
+        ([b"", b"\x0a\xff"], WireError, "frame 1, row 0"),
+        ([b"\x0a\x00"], WireError, "frame 0, row 0"),
     ],
 )
-def test_streams_without_options_are_rejected(frames: list[bytes], words: str) -> None:
+def test_a_stream_begins_with_options(
+    kind: Any, frames: list[bytes], error: Any, words: str
+) -> None:
+    """The server checks publishers and its applications, and the client a server of another
+    program, in whatever way it takes the stream."""
     sink = Kept()
-    with service(sink=sink) as (_, client), rejected("INVALID_ARGUMENT", words):
-        client.publish_frames(frames)
+    with service({"t": Fixed(frames)}, sink=sink, kind=kind) as (_, client):
+        with rejected("INVALID_ARGUMENT") as caught:
+            client.publish_frames(frames)
+        assert re.search(words, str(caught.value))
+        with rejected("DATA_LOSS") as caught, client.subscribe("t") as stream:
+            list(stream)
+        assert re.search(words, str(caught.value))
     assert sink.streams == []
+    takes: list[Callable[[Any], Any]] = [
+        list,
+        lambda stream: list(stream.frames()),
+        lambda stream: stream.load(ox.Store()),
+        lambda stream: stream.options,
+    ]
+    with sending(frames) as address, kind(address) as client:
+        for take in takes:
+            with (
+                client.subscribe("t") as stream,
+                pytest.raises(error, match=f"{address}: t: .*{words}"),
+            ):
+                take(stream)
 
 
 @pytest.mark.parametrize(
@@ -237,27 +288,3 @@ def test_a_row_larger_than_a_message_is_an_error() -> None:
     frames = frames_of([statement])
     with service({"t": Fixed(frames)}) as (_, client), rejected("DATA_LOSS", "a row takes"):
         list(client.subscribe("t"))
-
-
-class Rowless:
-    """Frames without end and without options."""
-
-    def __init__(self, frame: bytes) -> None:
-        self._frame = frame
-
-    def subscribe(self, _topic: str, _options: StreamOptions | None) -> Iterator[bytes]:
-        while True:
-            yield self._frame
-
-    def publish(self, _frames: Any) -> None:
-        raise AssertionError("nothing has been published")
-
-
-@pytest.mark.parametrize("size", [0, 1 << 18])
-def test_waiting_for_options_is_limited(size: int) -> None:
-    frame = bytes_field(15, bytes_field(1, b"x" * size)) if size else b""
-    endless = Rowless(frame)
-    with serve(endless) as server, raw(server) as (_, publish):
-        assert code_of(lambda: publish(endless.subscribe("", None))) == "INVALID_ARGUMENT"
-        with rejected("DATA_LOSS"), subscribe("any", server.address) as stream:
-            assert stream.options

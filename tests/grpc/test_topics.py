@@ -63,18 +63,11 @@ def test_a_file_that_is_missing_or_broken(tmp_path: Path) -> None:
         path.write_bytes(delimited(frames_of(numbered(600)))[:-1])
         with rejected("DATA_LOSS", "inside a frame") as broken:
             list(client.subscribe("t"))
-    for caught in (missing, broken):
+        path.write_text("<urn:s> <urn:p> <urn:o> .")
+        with rejected("DATA_LOSS", "this is text, not Jelly") as other:
+            list(client.subscribe("t"))
+    for caught in (missing, broken, other):
         assert str(tmp_path) not in str(caught.value)
-
-
-@pytest.mark.parametrize("on_disk", [False, True])
-def test_a_store_is_streamed_and_loaded(tmp_path: Path, on_disk: bool) -> None:
-    store = ox.Store(str(tmp_path / "store")) if on_disk else ox.Store()
-    load(store, delimited(frames_of(quads(20_000))))
-    copy = ox.Store()
-    with service({"t": store}) as (_, client), client.subscribe("t") as stream:
-        assert stream.load(copy) == 20_000
-    assert set(copy) == set(store)
 
 
 def test_a_store_is_written_with_the_requested_options() -> None:
@@ -149,7 +142,7 @@ def test_a_subscriber_that_leaves_ends_the_dump() -> None:
             stream.close()
             assert list(stream) == []
     # The server waits for active dumps; it would wait forever for one that continued.
-    assert not [each for each in threading.enumerate() if each.name == "jelly-frames"]
+    assert not [each for each in threading.enumerate() if each.name == "jelly-chunks"]
 
 
 def test_rdflib_graphs_and_datasets_are_streamed() -> None:
@@ -185,12 +178,17 @@ def test_a_value_that_is_not_a_topic() -> None:
 
 @pytest.mark.parametrize("on_disk", [False, True])
 @pytest.mark.parametrize("count", [1, 600, 20_000])
-def test_a_published_stream_is_loaded(tmp_path: Path, on_disk: bool, count: int) -> None:
+def test_a_published_stream_is_loaded_and_streamed(
+    tmp_path: Path, on_disk: bool, count: int
+) -> None:
     store = ox.Store(str(tmp_path / "store")) if on_disk else ox.Store()
-    with service(sink=StoreSink(store)) as (_, client):
+    copy, expected = ox.Store(), filled(count)
+    with service({"t": store}, sink=StoreSink(store)) as (_, client):
         client.publish(quads(count))
         client.publish(quads(count))
-    assert len(store) == count
+        with client.subscribe("t") as stream:
+            assert stream.load(copy) == count
+    assert set(store) == set(copy) == set(expected)
 
 
 sinks = pytest.mark.parametrize("sink", [StoreSink, FrameSink])

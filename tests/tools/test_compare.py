@@ -4,6 +4,7 @@ import gzip
 import random
 from collections.abc import Iterator, Sequence
 from itertools import islice, permutations
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -87,18 +88,27 @@ def test_streams_keep_order_and_number() -> None:
     assert compare_streams([], [])
 
 
-def test_streams_compare_terms_exactly() -> None:
-    for one, other in (
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
         (Literal("1"), Literal("01")),
         (Literal("x", langtag="en"), Literal("x", langtag="EN")),
         (Literal("urn:p"), P),
         (node("a"), P),
         (Triple(P, P, P), P),
-    ):
-        assert not compare_streams([Triple(P, P, one)], [Triple(P, P, other)])
-        assert not compare_streams([Triple(P, P, other)], [Triple(P, P, one)])
-    assert compare_streams([Triple(P, P, P)], [Quad(P, P, P, DEFAULT_GRAPH)])
-    assert not compare_streams([Triple(P, P, P)], [Quad(P, P, P, P)])
+    ],
+)
+def test_terms_are_compared_exactly(one: Any, other: Any) -> None:
+    for compare in (compare_streams, compare_datasets):
+        assert compare([Triple(P, P, one)], [Triple(P, P, one)])
+        assert not compare([Triple(P, P, one)], [Triple(P, P, other)])
+        assert not compare([Triple(P, P, other)], [Triple(P, P, one)])
+
+
+def test_a_triple_is_a_quad_of_the_default_graph() -> None:
+    for compare in (compare_streams, compare_datasets):
+        assert compare([Triple(P, P, P)], [Quad(P, P, P, DEFAULT_GRAPH)])
+        assert not compare([Triple(P, P, P)], [Quad(P, P, P, P)])
 
 
 def test_streams_are_not_gathered() -> None:
@@ -120,7 +130,6 @@ def test_statements_that_n_quads_cannot_express_are_shown() -> None:
 def test_datasets_ignore_order_and_duplicates() -> None:
     one, two = Triple(P, P, node("a")), Triple(P, P, Literal("2"))
     assert compare_datasets([one, two, one], [two, two, one])
-    assert compare_datasets([Triple(P, P, P)], [Quad(P, P, P, DEFAULT_GRAPH)])
     assert compare_datasets([], [])
 
 
@@ -141,25 +150,6 @@ def test_datasets_with_differences_name_them() -> None:
     assert other.reason == "statements with blank nodes differ"
     assert other.missing == ("_:a <urn:p> _:b .",)
     assert other.unexpected == ("_:a <urn:p> _:a .",)
-
-
-@pytest.mark.parametrize(
-    ("one", "other"),
-    [
-        # The neighbours of all vertices look the same.
-        (arcs("ab", "bc", "cd", "de", "ef", "fa"), arcs("ab", "bc", "ca", "de", "ef", "fd")),
-        (arcs("ab", "ba", "cd", "dc"), arcs("ab", "bc", "cd", "da")),
-    ],
-)
-def test_colours_alone_are_not_sufficient(one: list[Statement], other: list[Statement]) -> None:
-    result = compare_datasets(one, other)
-    assert result.reason == "statements with blank nodes differ"
-    assert result.missing
-    assert result.unexpected
-    assert compare_datasets(one, one[::-1])
-    assert compare_datasets(other, other[::-1])
-    # They also differ after the same statement is added to both.
-    assert not compare_datasets([*one, *arcs("xa")], [*other, *arcs("xa")])
 
 
 def rook_and_shrikhande() -> tuple[list[Statement], list[Statement]]:
@@ -184,32 +174,8 @@ def test_strongly_regular_graphs() -> None:
 
 
 def test_search_is_bounded() -> None:
-    rook, shrikhande = rook_and_shrikhande()
     with pytest.raises(LimitError, match="100 steps"):
-        compare_datasets(rook, shrikhande, steps=100)
-
-
-@pytest.mark.parametrize(
-    "statements",
-    [
-        pytest.param([Triple(node("hub"), P, node(i)) for i in range(2000)], id="star"),
-        pytest.param([Triple(node(i), P, node(i + 1)) for i in range(5000)], id="list"),
-        pytest.param([Triple(node(i), P, node((i + 1) % 5000)) for i in range(5000)], id="ring"),
-        pytest.param(
-            [
-                triple
-                for i in range(2000)
-                for triple in (Triple(P, P, node(i)), Triple(node(i), P, node(f"x{i}")))
-            ],
-            id="many the same",
-        ),
-    ],
-)
-def test_large_symmetric_graphs(statements: list[Statement]) -> None:
-    labels = labels_of(statements)
-    renamed = rename(statements, {label: f"r{label}" for label in labels})
-    assert compare_datasets(statements, renamed[::-1], steps=5_000_000)
-    assert not compare_datasets(statements, renamed[1:])
+        compare_datasets(*rook_and_shrikhande(), steps=100)
 
 
 small = st.sampled_from([node(0), node(1), node(2), node(3)])
@@ -255,34 +221,23 @@ def test_real_data(name: str) -> None:
 
 
 def test_nodes_that_differ_only_in_the_case_of_a_tag() -> None:
-    one = [tagged(node("a"), "en"), tagged(node("b"), "EN")]
-    other = [tagged(node("c"), "EN"), tagged(node("d"), "en")]
-    assert compare_datasets(one, other)
-    assert not compare_datasets(one, [tagged(node("c"), "en"), tagged(node("d"), "en")])
+    def tagged(**tags: str) -> list[Triple]:
+        return [Triple(node(label), P, Literal("x", tag)) for label, tag in tags.items()]
 
-
-def tagged(subject: Iri | BlankNode, langtag: str) -> Triple:
-    return Triple(subject, P, Literal("x", langtag))
+    assert compare_datasets(tagged(a="en", b="EN"), tagged(c="EN", d="en"))
+    assert not compare_datasets(tagged(a="en", b="EN"), tagged(c="en", d="en"))
 
 
 def test_statements_with_blank_nodes_are_counted() -> None:
-    whole = [
-        Triple(Iri("urn:s"), Iri("urn:p"), Iri("urn:o")),
-        Triple(Iri("urn:s"), Iri("urn:p"), BlankNode("b")),
-        Triple(BlankNode("b"), Iri("urn:p"), Literal("x")),
-    ]
-    same = Triple(Iri("urn:t"), Iri("urn:p"), Iri("urn:o"))
+    whole = [Triple(S, P, P), Triple(S, P, node("b")), Triple(node("b"), P, Literal("x"))]
+    same = Triple(Q, P, P)
     comparison = compare_datasets([*whole, same], [same])
     assert comparison.reason == "statements: 3 missing, 0 unexpected"
     assert len(comparison.missing) == 3
     comparison = compare_datasets([same], [*whole, same])
     assert comparison.reason == "statements: 0 missing, 3 unexpected"
     # Too symmetric for the search: the others are counted, and the error is not hidden.
-    ring = [
-        Triple(BlankNode(f"{i}"), Iri("urn:p"), BlankNode(f"{i ^ j}"))
-        for i in range(8)
-        for j in (1, 2, 4)
-    ]
+    ring = [Triple(node(i), P, node(i ^ j)) for i in range(8) for j in (1, 2, 4)]
     comparison = compare_datasets([*ring, same], ring, steps=1)
     assert comparison.reason == (
         "statements: 1 missing, 0 unexpected, besides those with blank nodes"
