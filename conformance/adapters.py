@@ -8,24 +8,19 @@ from typing import Any, Final, Protocol
 
 from jelly_plugins.backends import Backend, get_backend
 from jelly_plugins.codec import (
-    DEFAULT_GRAPH,
-    BlankNode,
-    DefaultGraph,
     Frame,
+    GenericFactory,
     Header,
-    Iri,
-    Kind,
-    Literal,
     Namespace,
     Operation,
     OperationKind,
     PatchEncoder,
     PatchOptions,
     StreamOptions,
-    Triple,
     delimit,
 )
-from jelly_plugins.errors import JellyError, MissingExtraError, TermError
+from jelly_plugins.codec.common.terms import convert
+from jelly_plugins.errors import MissingExtraError
 from jelly_plugins.io.streams import FrameReader, encode_frames
 from jelly_plugins.patch import PatchFormat, PatchReader
 
@@ -113,7 +108,7 @@ class BackendAdapter:
     def write(self, frames: Iterable[Frame], options: StreamOptions, namespaces: bool) -> bytes:
         factory = _Tuples(self._backend.factory(blank_nodes="keep"))
         encoded = encode_frames(
-            (_convert(frame, lambda term: _build(factory, term), factory) for frame in frames),
+            (_convert(frame, lambda term: convert(term, factory), factory) for frame in frames),
             options=options,
             describe=self._backend.describe,
             namespaces=namespaces,
@@ -129,26 +124,17 @@ class BackendAdapter:
 
     def write_patches(self, rows: Iterable[Operation], options: PatchOptions) -> bytes:
         factory = _Tuples(self._backend.factory(blank_nodes="keep"))
-        converted = [convert_row(row, lambda term: _build(factory, term)) for row in rows]
+        converted = [convert_row(row, lambda term: convert(term, factory)) for row in rows]
         for kind, value in converted:
             if kind in _STATEMENTS:
                 (factory.triple if len(value) == 3 else factory.quad)(value)
         return _encode_patches(PatchEncoder(options, self._backend.describe), converted)
 
     def held(self, term: Any) -> Any:
-        return self._generic(_build(self._backend.factory(blank_nodes="keep"), term))
+        return self._generic(convert(term, self._backend.factory(blank_nodes="keep")))
 
     def _generic(self, term: Any) -> Any:
-        kind, *parts = self._backend.describe(term)
-        if kind == Kind.IRI:
-            return Iri(*parts)
-        if kind == Kind.BLANK_NODE:
-            return BlankNode(*parts)
-        if kind == Kind.LITERAL:
-            return Literal(*parts)
-        if kind == Kind.TRIPLE:
-            return Triple(*map(self._generic, parts))
-        return DEFAULT_GRAPH
+        return convert(term, GenericFactory(), self._backend.describe)
 
 
 class _Tuples:
@@ -158,12 +144,9 @@ class _Tuples:
 
     def __init__(self, factory: Any) -> None:
         self._factory = factory
-        self.default_graph = factory.default_graph
-        self.iri = factory.iri
-        self.blank_node = factory.blank_node
-        self.literal = factory.literal
-        self.quoted_triple = factory.quoted_triple
-        self.check_graph = factory.check_graph
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._factory, name)
 
     def triple(self, terms: tuple[Any, ...], /) -> Any:
         self._factory.triple(terms)
@@ -174,52 +157,34 @@ class _Tuples:
         return terms
 
 
-def _build(factory: Any, term: Any) -> Any:
-    """Convert a generic term or statement with a factory."""
-    try:
-        if isinstance(term, Iri):
-            return factory.iri(term.value)
-        if isinstance(term, BlankNode):
-            return factory.blank_node(term.label)
-        if isinstance(term, Literal):
-            return factory.literal(term.lex, term.langtag, term.datatype)
-        if isinstance(term, DefaultGraph):
-            return factory.default_graph
-        return factory.quoted_triple(*(_build(factory, part) for part in term))
-    except JellyError:
-        raise
-    except ValueError as error:
-        raise TermError(str(error)) from error
-
-
-def _convert(frame: Frame, convert: Callable[[Any], Any], factory: _Tuples | None = None) -> Frame:
+def _convert(frame: Frame, change: Callable[[Any], Any], factory: _Tuples | None = None) -> Frame:
     """Convert the terms of a frame; ``factory`` may reject the resulting statements."""
-    statements = [tuple(map(convert, statement)) for statement in frame.statements]
+    statements = [tuple(map(change, statement)) for statement in frame.statements]
     if factory is not None:
         for statement in statements:
             (factory.triple if len(statement) == 3 else factory.quad)(statement)
     return Frame(
         frame.index,
         statements=statements,
-        namespaces=[(name, convert(iri)) for name, iri in frame.namespaces],
-        graphs=[convert(graph) for graph in frame.graphs],
-        empty_graphs=[convert(graph) for graph in frame.empty_graphs],
+        namespaces=[(name, change(iri)) for name, iri in frame.namespaces],
+        graphs=[change(graph) for graph in frame.graphs],
+        empty_graphs=[change(graph) for graph in frame.empty_graphs],
         metadata=frame.metadata,
         rows=frame.rows,
         size=frame.size,
     )
 
 
-def convert_row(row: Operation, convert: Callable[[Any], Any]) -> Operation:
+def convert_row(row: Operation, change: Callable[[Any], Any]) -> Operation:
     """Convert the terms of a patch's row; its statement becomes a tuple."""
     kind, value = row
     if kind in _STATEMENTS:
-        return Operation(kind, tuple(map(convert, value)))
+        return Operation(kind, tuple(map(change, value)))
     if kind is OperationKind.HEADER:
-        return Operation(kind, Header(value.key, convert(value.value)))
+        return Operation(kind, Header(value.key, change(value.value)))
     if value is None:
         return row
-    iri, graph = (None if term is None else convert(term) for term in value[1:])
+    iri, graph = (None if term is None else change(term) for term in value[1:])
     return Operation(kind, Namespace(value.name, iri, graph))
 
 

@@ -19,17 +19,15 @@ from jelly_plugins.codec import (
     Triple,
     is_delimited,
 )
-from jelly_plugins.codec.common.limits import DEFAULT_LIMITS
-from jelly_plugins.codec.common.options import read_options
 from jelly_plugins.codec.patch.operations import END
-from jelly_plugins.errors import JellyError, OptionsError, TermError
+from jelly_plugins.errors import JellyError, TermError
 from jelly_plugins.patch import PatchFormat, PatchReader
 from jelly_plugins.patch.rows import ReadSettings
 from jelly_plugins.patch.text_rows import PatchTextReader
 from jelly_plugins.proto import patch_pb2
-from jelly_plugins.tools.compare import compare_streams
 
 from .adapters import Adapter, GenericAdapter, convert_row
+from .checks import check_rejected, check_same, check_unwritten, options_in
 from .manifest import Case
 from .outcome import FailedError, InapplicableError
 
@@ -57,20 +55,7 @@ def read_patches(case: Case, adapter: Adapter) -> None:
 
 def reject_patches(case: Case, adapter: Adapter) -> None:
     """Check that a stream is rejected, at the expected position."""
-    [source] = case.actions
-    readers: tuple[Adapter, ...] = (GenericAdapter(), adapter)
-    for reader in readers:
-        try:
-            reader.read_patches(source)
-        except JellyError as error:
-            position = (error.frame, error.row)
-            if case.rejected_at not in (None, position):
-                raise FailedError(
-                    f"rejected at frame {position[0]}, row {position[1]}, not at frame and row "
-                    f"{case.rejected_at}: {error}"
-                ) from error
-        else:
-            raise FailedError("read, although it must be rejected")
+    check_rejected(case, GenericAdapter().read_patches, adapter.read_patches)
 
 
 def write_patches(case: Case, adapter: Adapter) -> None:
@@ -94,12 +79,12 @@ def write_patches(case: Case, adapter: Adapter) -> None:
 
 def fail_to_write_patches(case: Case, adapter: Adapter) -> None:
     """Check that invalid patches are not written."""
-    try:
+
+    def write() -> None:
         options, patches = _task(case)
         _write(patches, options, adapter)
-    except JellyError:
-        return
-    raise FailedError("written, although it must be rejected")
+
+    check_unwritten(write)
 
 
 def _write(patches: Sequence[Rows], options: PatchOptions, adapter: Adapter) -> bytes:
@@ -141,14 +126,7 @@ def _check_patches(found: Sequence[Rows], expected: Sequence[Rows]) -> None:
     for number, (rows, others) in enumerate(zip(found, expected, strict=True)):
         if len(rows) != len(others):
             raise FailedError(f"patch {number} has {len(rows)} rows, not {len(others)}")
-    result = compare_streams(
-        map(_as_quad, chain.from_iterable(expected)), map(_as_quad, chain.from_iterable(found))
-    )
-    if not result:
-        raise FailedError(
-            f"{result.reason}; expected {' '.join(result.missing)} "
-            f"found {' '.join(result.unexpected)}"
-        )
+    check_same(*(map(_as_quad, chain.from_iterable(each)) for each in (expected, found)))
 
 
 def _as_quad(row: Operation) -> Quad:
@@ -191,16 +169,5 @@ def _check_frames(data: bytes, options: PatchOptions, patches: int) -> None:
 def _task(case: Case) -> tuple[PatchOptions, list[Rows]]:
     """Return the options for writing, unchanged, and the rows of each patch."""
     options_file, *inputs = case.actions
-    options = _read_options(options_file)
+    options = options_in(options_file, PatchOptions, patch_pb2.RdfPatchFrame)
     return options, [_parse(path, options.statement_type) for path in inputs]
-
-
-def _read_options(path: Path) -> PatchOptions:
-    """Read the options in a file without validation, which is the writer's task."""
-    splitter = FrameSplitter()
-    frame = next(chain(splitter.feed(path.read_bytes()), splitter.finish()))
-    rows = patch_pb2.RdfPatchFrame.FromString(frame).rows
-    if not rows or not rows[0].HasField("options"):
-        raise OptionsError(f"{path} has no options")
-    body = rows[0].options.SerializeToString()
-    return read_options(PatchOptions, body, 0, len(body), DEFAULT_LIMITS)

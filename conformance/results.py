@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from jelly_plugins.codec import BlankNode, Iri, Literal, describe
-from jelly_plugins.errors import JellyError
 from jelly_plugins.sparql import ResultsFormat, read_results, write_results
 
 from .adapters import Adapter
+from .checks import check_rejected
 from .manifest import Case
 from .outcome import FailedError
 
@@ -45,16 +45,7 @@ def check_results(case: Case, adapter: Adapter) -> None:
 def reject_results(case: Case, adapter: Adapter) -> None:
     """Check that the stream is rejected, at the expected frame."""
     del adapter
-    [source] = case.actions
-    try:
-        _read(source)
-    except JellyError as error:
-        if case.rejected_at not in (None, (error.frame,)):
-            raise FailedError(
-                f"rejected in frame {error.frame}, not in {case.rejected_at}: {error}"
-            ) from error
-    else:
-        raise FailedError("read, although it must be rejected")
+    check_rejected(case, _read)
 
 
 def _read(source: Path | bytes) -> tuple[Any, ...]:

@@ -2,29 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
 from jelly_plugins.codec import (
-    DEFAULT_LIMITS,
     BlankNode,
     DefaultGraph,
     Frame,
-    FrameSplitter,
     Iri,
     StreamOptions,
 )
-from jelly_plugins.codec.common.options import read_options
-from jelly_plugins.codec.common.terms import Statement
 from jelly_plugins.codec.text.ntriples import Dialect, parse_nquads, parse_ntriples, term_text
-from jelly_plugins.errors import JellyError, OptionsError, TermError
+from jelly_plugins.errors import JellyError, TermError
 from jelly_plugins.io.streams import FrameReader
 from jelly_plugins.proto import rdf_pb2
-from jelly_plugins.tools.compare import compare_streams
 
 from .adapters import Adapter, GenericAdapter
+from .checks import check_rejected, check_same, check_unwritten, options_in
 from .manifest import Case, Task
 from .outcome import FailedError, InapplicableError, Outcome, Status
 from .patches import fail_to_write_patches, read_patches, reject_patches, write_patches
@@ -73,20 +69,7 @@ def _read(case: Case, adapter: Adapter) -> None:
 
 
 def _fail_to_read(case: Case, adapter: Adapter) -> None:
-    [source] = case.actions
-    readers: tuple[Adapter, ...] = (GenericAdapter(), adapter)
-    for reader in readers:
-        try:
-            reader.read(source)
-        except JellyError as error:
-            position = (error.frame, error.row)
-            if reader.name == GenericAdapter.name and case.rejected_at not in (None, position):
-                raise FailedError(
-                    f"rejected at frame {position[0]}, row {position[1]}, not at frame and row "
-                    f"{case.rejected_at}: {error}"
-                ) from error
-        else:
-            raise FailedError("read, although it must be rejected")
+    check_rejected(case, GenericAdapter().read, adapter.read)
 
 
 def _check_frames(frames: Sequence[Frame], expected: Sequence[Sequence[Any]]) -> None:
@@ -101,16 +84,7 @@ def _check_frames(frames: Sequence[Frame], expected: Sequence[Sequence[Any]]) ->
         widths = {len(statement) for statement in chain(frame.statements, statements)}
         if len(widths) > 1:
             raise FailedError(f"frame {frame.index} has triples for quads, or quads for triples")
-    result = compare_streams(_all(expected), _all(frame.statements for frame in frames))
-    if not result:
-        raise FailedError(
-            f"{result.reason}; expected {' '.join(result.missing)} "
-            f"found {' '.join(result.unexpected)}"
-        )
-
-
-def _all(frames: Iterable[Iterable[Any]]) -> Iterable[Statement]:
-    return chain.from_iterable(frames)
+    check_same(*map(chain.from_iterable, (expected, (frame.statements for frame in frames))))
 
 
 def _check_held(
@@ -214,12 +188,11 @@ def _write(case: Case, adapter: Adapter) -> None:
 
 
 def _fail_to_write(case: Case, adapter: Adapter) -> None:
-    try:
+    def write() -> None:
         options, frames = _task(case)
         adapter.write(frames, options, bool(case.namespaces))
-    except JellyError:
-        return
-    raise FailedError("written, although it must be rejected")
+
+    check_unwritten(write)
 
 
 def _task(case: Case) -> tuple[StreamOptions, list[Frame]]:
@@ -230,19 +203,7 @@ def _task(case: Case) -> tuple[StreamOptions, list[Frame]]:
         frames[index].namespaces.append((name, Iri(iri)))
     for index, key, value in case.metadata or ():
         frames[index].metadata[key] = value
-    return _read_options(options_file), frames
-
-
-def _read_options(path: Path) -> StreamOptions:
-    """Read the options in a file without validation, which is the writer's task."""
-    splitter = FrameSplitter()
-    data = path.read_bytes()
-    frame = next(chain(splitter.feed(data), splitter.finish()))
-    rows = rdf_pb2.RdfStreamFrame.FromString(frame).rows
-    if not rows or not rows[0].HasField("options"):
-        raise OptionsError(f"{path} has no options")
-    body = rows[0].options.SerializeToString()
-    return read_options(StreamOptions, body, 0, len(body), DEFAULT_LIMITS)
+    return options_in(options_file, StreamOptions, rdf_pb2.RdfStreamFrame), frames
 
 
 _Judge: TypeAlias = Callable[[Case, Adapter], None]

@@ -1,32 +1,53 @@
-"""The kernels that the codec's tests run on, and helpers to read and write with them."""
+"""The kernels and formats that the codec's tests run on."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable
 from importlib import import_module
 from typing import Any, NamedTuple
 
 import pytest
 
-from jelly_plugins.codec import DEFAULT_LIMITS, Frame, GenericFactory, Limits, StreamOptions
+from jelly_plugins.codec import (
+    DEFAULT_LIMITS,
+    Frame,
+    GenericFactory,
+    Limits,
+    OperationKind,
+    PatchOptions,
+    PatchStatementType,
+    PhysicalType,
+    StreamOptions,
+)
+from jelly_plugins.codec.patch.operations import END, add
 
-#: By kernel: the module of Decoder, the module of Encoder, and the module of the column classes.
-KERNELS = {
-    "python": tuple(
-        f"jelly_plugins.codec.{name}" for name in ("rdf.decoder", "rdf.encoder", "text.columns")
-    ),
-    "native": ("jelly_plugins.codec._native",) * 3,
+from . import patch_wire, wire_builder
+
+#: By class: the module of the reference.
+_REFERENCES = {
+    "Decoder": "rdf.decoder",
+    "Encoder": "rdf.encoder",
+    "ColumnDecoder": "text.columns",
+    "ColumnEncoder": "text.columns",
+    "TextDecoder": "text.transcoding",
+    "TextEncoder": "text.transcoding",
+    "PatchDecoder": "patch.decoder",
+    "PatchEncoder": "patch.encoder",
+    "PatchColumnDecoder": "patch.columns",
 }
 
 
-class Kernel(NamedTuple):
-    """One implementation of the codec."""
+class Kernel:
+    """One implementation of the codec, "python" or "native", with its classes as attributes."""
 
-    name: str
-    Decoder: Any
-    Encoder: Any
-    ColumnDecoder: Any
-    ColumnEncoder: Any
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in _REFERENCES:
+            raise AttributeError(name)
+        module = "_native" if self.name == "native" else _REFERENCES[name]
+        return getattr(import_module(f"jelly_plugins.codec.{module}"), name)
 
     def decode(
         self,
@@ -55,46 +76,102 @@ class Kernel(NamedTuple):
         encoder = self.Encoder(options or StreamOptions(), **settings)
         return [*encoder.add(statements), *encoder.finish()]
 
+    def operations(self, *frames: bytes, limits: Limits = DEFAULT_LIMITS) -> list[Any]:
+        """Return all operations of a whole stream of Jelly-Patch."""
+        decoder = self.PatchDecoder(GenericFactory(), limits=limits)
+        found = [each for data in frames for each in decoder.decode(data).operations]
+        return [*found, *decoder.finish()]
+
+    def encode_patches(
+        self, operations: Iterable[Any], options: PatchOptions | None = None, **settings: Any
+    ) -> list[bytes]:
+        """Return the frames of a whole stream of Jelly-Patch."""
+        encoder = self.PatchEncoder(options or PatchOptions(), **settings)
+        return [*encoder.add(operations), *encoder.finish()]
+
 
 def load_kernel(name: str) -> Kernel:
     """Return a kernel by name."""
-    decoder, encoder, columns = map(import_module, _modules(name))
-    return Kernel(
-        name, decoder.Decoder, encoder.Encoder, columns.ColumnDecoder, columns.ColumnEncoder
-    )
-
-
-def _modules(name: str) -> tuple[str, ...]:
-    modules = KERNELS[name]
     if name == "native":
         pytest.importorskip(
-            modules[0], reason="the compiled kernel is not built", exc_type=ImportError
+            "jelly_plugins.codec._native",
+            reason="the compiled kernel is not built",
+            exc_type=ImportError,
         )
-    return modules
+    return Kernel(name)
 
 
-@pytest.fixture(params=list(KERNELS))
+@pytest.fixture(params=["python", "native"])
 def kernel(request: pytest.FixtureRequest) -> Kernel:
     """Provide each kernel in turn."""
     return load_kernel(request.param)
 
 
-#: Modules outside the tests that import a Jelly-Patch codec by name.
-_PATCH_USERS = ("jelly_plugins.patch.reader", "jelly_plugins.patch.writer")
+class Format(NamedTuple):
+    """A format of rows, for the rules that both have.
 
-
-@pytest.fixture(scope="module", params=list(KERNELS))
-def patch_kernel(request: pytest.FixtureRequest) -> Iterator[str]:
-    """Provide each kernel in turn, as the PatchDecoder and PatchEncoder of all modules that use
-    them.
+    :ivar wire: the module that builds its streams.
+    :ivar options: makes a row of options, of a stream of triples or ``quads``.
+    :ivar triple: makes a row of a triple, and ``quad`` one of a quad.
     """
-    load_kernel(request.param)
-    found = {}
-    for name, reference in (("PatchDecoder", "patch.decoder"), ("PatchEncoder", "patch.encoder")):
-        module = "_native" if request.param == "native" else reference
-        found[name] = getattr(import_module(f"jelly_plugins.codec.{module}"), name)
-    with pytest.MonkeyPatch.context() as patched:
-        for user in (request.module, *map(import_module, _PATCH_USERS)):
-            for name, cls in found.items():
-                patched.setattr(user, name, cls, raising=False)
-        yield request.param
+
+    name: str
+    wire: Any
+    options: Callable[..., bytes]
+    triple: Callable[..., bytes]
+    quad: Callable[..., bytes]
+
+    def statements(
+        self, kernel: Kernel, *frames: bytes, limits: Limits = DEFAULT_LIMITS
+    ) -> list[Any]:
+        """Read the statements of a whole stream."""
+        if self.name == "rdf":
+            return kernel.statements(*frames, limits=limits)
+        rows = kernel.operations(*frames, limits=limits)
+        return [value for kind, value in rows if kind is OperationKind.ADD]
+
+    def encoder(self, kernel: Kernel, *, quads: bool = False, **settings: Any) -> Any:
+        """Make an encoder; ``settings`` are options, and its ``limits``."""
+        limits = settings.pop("limits", DEFAULT_LIMITS)
+        if self.name == "rdf":
+            physical = PhysicalType.QUADS if quads else PhysicalType.TRIPLES
+            options = StreamOptions(physical_type=physical, **settings)
+            return kernel.Encoder(options, limits=limits)
+        statement = PatchStatementType.QUADS if quads else PatchStatementType.TRIPLES
+        return kernel.PatchEncoder(
+            PatchOptions(statement_type=statement, **settings), limits=limits
+        )
+
+    def add(self, encoder: Any, statements: Iterable[Any]) -> list[bytes]:
+        """Write statements."""
+        found: list[bytes] = encoder.add(
+            statements if self.name == "rdf" else [add(each) for each in statements]
+        )
+        return found
+
+    def finish(self, encoder: Any) -> list[bytes]:
+        """Return the last frames of a stream."""
+        return [*([] if self.name == "rdf" else encoder.add([END])), *encoder.finish()]
+
+
+def _rdf_options(*, quads: bool = False, **declared: Any) -> bytes:
+    w = wire_builder
+    return w.options(w.QUADS if quads else w.TRIPLES, **declared)
+
+
+def _patch_options(*, quads: bool = False, **declared: Any) -> bytes:
+    w = patch_wire
+    return w.options(w.FRAME, w.QUADS if quads else w.TRIPLES, **declared)
+
+
+FORMATS = (
+    Format("rdf", wire_builder, _rdf_options, wire_builder.triple, wire_builder.quad),
+    Format("patch", patch_wire, _patch_options, patch_wire.add, patch_wire.add),
+)
+
+
+@pytest.fixture(params=FORMATS, ids=lambda format_: format_.name)
+def format_(request: pytest.FixtureRequest) -> Format:
+    """Provide each format in turn."""
+    found: Format = request.param
+    return found

@@ -10,12 +10,23 @@ from __future__ import annotations
 
 from functools import partial
 
-from jelly_plugins.codec.common.positions import STATEMENT_FIELDS
 from jelly_plugins.codec.common.wire import bytes_field, varint_field
 from jelly_plugins.codec.patch.options import PatchStatementType, PatchStreamType
 from jelly_plugins.codec.patch.rules import HEADER_VALUE_FIELDS, NAMESPACE_GRAPH_FIELDS, PatchRow
 
-from .wire_builder import WireTerm, bnode, default_graph, frame, iri, literal, quoted, row, text
+from .wire_builder import (
+    WireTerm,
+    bnode,
+    default_graph,
+    entry,
+    frame,
+    iri,
+    literal,
+    quoted,
+    row,
+    statement,
+    text,
+)
 
 __all__ = ["bnode", "default_graph", "frame", "iri", "literal", "quoted"]
 
@@ -25,7 +36,6 @@ FRAME = PatchStreamType.FRAME
 FLAT = PatchStreamType.FLAT
 PUNCTUATED = PatchStreamType.PUNCTUATED
 
-_STATEMENT_NUMBERS = {field: number for number, field in STATEMENT_FIELDS.items()}
 _GRAPH_NUMBERS = {kind: number for number, kind in NAMESPACE_GRAPH_FIELDS.items()}
 _VALUE_NUMBERS = {kind: number for number, kind in HEADER_VALUE_FIELDS.items()}
 
@@ -55,30 +65,11 @@ def options(
     )
 
 
-def _entry(kind: PatchRow, value: str, id: int = 0) -> bytes:  # noqa: A002
-    return row(kind, varint_field(1, id) + text(2, value))
-
-
-#: Entries of lookups, of a value and an optional id.
-name = partial(_entry, PatchRow.NAME)
-prefix = partial(_entry, PatchRow.PREFIX)
-datatype = partial(_entry, PatchRow.DATATYPE)
-
-
-def _statement(kind: PatchRow, *terms: WireTerm | None) -> bytes:
-    return row(
-        kind,
-        b"".join(
-            bytes_field(_STATEMENT_NUMBERS[position, term.kind], term.payload)
-            for position, term in enumerate(terms)
-            if term is not None
-        ),
-    )
-
-
-#: Rows of a statement. A term that is None or missing repeats.
-add = partial(_statement, PatchRow.STATEMENT_ADD)
-delete = partial(_statement, PatchRow.STATEMENT_DELETE)
+name = partial(entry, PatchRow.NAME)
+prefix = partial(entry, PatchRow.PREFIX)
+datatype = partial(entry, PatchRow.DATATYPE)
+add = partial(statement, PatchRow.STATEMENT_ADD)
+delete = partial(statement, PatchRow.STATEMENT_DELETE)
 
 
 def _namespace(

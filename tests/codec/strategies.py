@@ -1,4 +1,4 @@
-"""Random statements and options for hypothesis, small enough that lookups overflow often."""
+"""Random statements for hypothesis, small enough that lookups overflow often."""
 
 from __future__ import annotations
 
@@ -11,9 +11,6 @@ from jelly_plugins import (
     BlankNode,
     Iri,
     Literal,
-    PhysicalType,
-    Quad,
-    StreamOptions,
     Triple,
 )
 
@@ -55,29 +52,3 @@ def triples(generalized: bool, star: bool) -> st.SearchStrategy[Triple]:
 def graph_names(generalized: bool) -> st.SearchStrategy[Any]:
     """Names of graphs, including the default graph."""
     return st.just(DEFAULT_GRAPH) | iris | blank_nodes | (literals if generalized else st.nothing())
-
-
-@st.composite
-def streams(draw: st.DrawFn) -> tuple[StreamOptions, list[list[Any]]]:
-    """Options, and batches of statements that can be written with them."""
-    generalized = draw(st.booleans())
-    star = draw(st.booleans())
-    physical_type = draw(st.sampled_from(PhysicalType))
-    options = StreamOptions(
-        physical_type=physical_type,
-        stream_name=draw(text),
-        generalized_statements=generalized,
-        rdf_star=star,
-        max_name_table_size=draw(st.sampled_from([8, 9, 16, 200])),
-        max_prefix_table_size=draw(st.sampled_from([0, 1, 2, 3, 150])),
-        max_datatype_table_size=draw(st.sampled_from([1, 2, 32])),
-        version=draw(st.sampled_from([0, 1, 2])),
-    )
-    statement: st.SearchStrategy[Any] = triples(generalized, star)
-    if physical_type is not PhysicalType.TRIPLES:
-        statement = st.builds(
-            lambda triple, graph: Quad(*triple, graph), statement, graph_names(generalized)
-        )
-    pool = draw(st.lists(statement, min_size=1, max_size=8))
-    batch = st.lists(st.sampled_from(pool) | statement, max_size=8)
-    return options, draw(st.lists(batch, max_size=4))

@@ -19,12 +19,14 @@ from jelly_plugins.codec import (
     Iri,
     Limits,
     Literal,
+    PatchOptions,
     PhysicalType,
+    Quad,
     StreamOptions,
     Triple,
 )
+from jelly_plugins.codec.patch.operations import END, add
 from jelly_plugins.codec.text.ntriples import Notation, term_text
-from jelly_plugins.codec.text.transcoding import TextDecoder
 from jelly_plugins.errors import (
     JellyError,
     LimitError,
@@ -34,11 +36,11 @@ from jelly_plugins.errors import (
     TextError,
     WireError,
 )
+from jelly_plugins.oxigraph.rows import RowFactory
 
-from ..fuzz.comparison import native
 from ..fuzz.readers import rows_of
 from ..fuzz.texts import column_of
-from .conftest import Kernel
+from .conftest import Format, Kernel
 
 S, P, O, G = (Iri(f"urn:{name}") for name in "spog")  # noqa: E741
 QUADS = StreamOptions(physical_type=PhysicalType.QUADS, rdf_star=True)
@@ -61,6 +63,30 @@ def batches_of(kernel: Kernel, frames: list[bytes], **settings: Any) -> list[Col
     decoder = kernel.ColumnDecoder(**settings)
     batches = [columns for frame in frames for columns in decoder.decode(frame)]
     return [*batches, *decoder.finish()]
+
+
+def frames_in(
+    kernel: Kernel, format_: Format, rows: Iterable[tuple[Any, ...]], **settings: Any
+) -> list[bytes]:
+    """Return the frames of a stream of one of the formats."""
+    if format_.name == "rdf":
+        return kernel.encode(rows, QUADS, **settings)
+    options = PatchOptions(rdf_star=True)
+    return kernel.encode_patches([*(add(Quad(*row)) for row in rows), END], options, **settings)
+
+
+def decoder_of(kernel: Kernel, format_: Format, **settings: Any) -> Any:
+    name = "ColumnDecoder" if format_.name == "rdf" else "PatchColumnDecoder"
+    return getattr(kernel, name)(**settings)
+
+
+def statements_of(batch: Any) -> Columns:
+    return batch if type(batch) is Columns else batch.statements  # type: ignore[no-any-return]
+
+
+def taken(decoder: Any, frame: bytes) -> list[Columns]:
+    """Decode a frame to the statements of its full batches."""
+    return list(map(statements_of, decoder.decode(frame)))
 
 
 def cells(row: tuple[Any, ...], notation: Notation = Notation.RDF_STAR) -> tuple[str | None, ...]:
@@ -141,41 +167,50 @@ def test_flush_returns_the_remaining_rows(kernel: Kernel) -> None:
     assert decoder.options == replace(QUADS, version=1)
 
 
-def test_a_frame_of_repeats_comes_in_bounded_batches(kernel: Kernel) -> None:
+def test_a_frame_of_repeats_comes_in_bounded_batches(kernel: Kernel, format_: Format) -> None:
     rows = [(S, P, Literal("long" * 10_000), DEFAULT_GRAPH)] * 3000
-    frames = frames_of(rows, frame_rows=1 << 20, frame_bytes=1 << 30)
-    decoder = kernel.ColumnDecoder(batch_bytes=1 << 20)
-    sizes = [len(columns.object.data) for frame in frames for columns in decoder.decode(frame)]
+    frames = frames_in(kernel, format_, rows, frame_rows=1 << 20, frame_bytes=1 << 30)
+    assert len(frames) == 1
+    decoder = decoder_of(kernel, format_, batch_bytes=1 << 20)
+    sizes = [len(columns.object.data) for columns in taken(decoder, frames[0])]
     assert sum(sizes) > 2900 * 40_000
     assert max(sizes) < (1 << 20) + 50_000
 
 
-def test_a_term_that_is_too_long_for_a_column(kernel: Kernel) -> None:
-    term: Any = Iri("urn:" + "x" * 200)
-    for _ in range(9):
+@pytest.mark.parametrize("quoted", [False, True])
+def test_a_term_that_is_too_long_for_a_column(
+    kernel: Kernel, format_: Format, quoted: bool
+) -> None:
+    term: Any = Iri("urn:" + "x" * 200) if quoted else Literal("\x00" * 11_000)
+    for _ in range(9 if quoted else 0):
         term = Triple(term, P, term)
     good = (S, P, O, DEFAULT_GRAPH)
     limits = Limits(frame_bytes=1 << 16)
-    [frame] = frames_of([good, (S, P, term, DEFAULT_GRAPH)])
-    with pytest.raises(LimitError, match="the length of a term's text") as caught:
-        list(kernel.ColumnDecoder(limits=limits).decode(frame))
-    assert caught.value.frame == 0
-    assert caught.value.row is not None
+    [frame] = frames_in(kernel, format_, [good, (S, P, term, DEFAULT_GRAPH)])
+    settings = [{}] if format_.name == "rdf" or quoted else [{}, {"validator": RowFactory()}]
+    for more in settings:
+        with pytest.raises(LimitError, match="the length of a term's text") as caught:
+            taken(decoder_of(kernel, format_, limits=limits, **more), frame)
+        assert caught.value.frame == 0
+        assert caught.value.row is not None
 
 
-def test_rows_before_an_error_are_kept(kernel: Kernel) -> None:
-    encoder = Encoder(QUADS)
-    first = [*encoder.add(ROWS), encoder.flush()]
-    second = [*encoder.add(ROWS[:2]), encoder.flush() + b"\x0a\x02\x12\x00"]
-    decoder = kernel.ColumnDecoder()
-    assert list(decoder.decode(first[0])) == []
+def test_rows_before_an_error_are_kept(kernel: Kernel, format_: Format) -> None:
+    rows = [(S, P, Literal(str(number)), DEFAULT_GRAPH) for number in range(150)]
+    frames = frames_in(kernel, format_, rows, frame_rows=64)
+    decoder = decoder_of(kernel, format_)
+    assert [taken(decoder, frame) for frame in frames[:2]] == [[], []]
     with pytest.raises(JellyError) as caught:
-        list(decoder.decode(second[0]))
-    assert caught.value.frame == 1
-    [columns] = decoder.flush()
-    assert (columns.rows, columns.frames) == (4, ((0, 4),))
+        taken(decoder, frames[2][:-1])
+    assert caught.value.frame == 2
     with pytest.raises(OrderError):
-        list(decoder.decode(first[0]))
+        taken(decoder, frames[2])
+    [columns] = map(statements_of, decoder.flush())
+    # Two frames of 64 rows: options, a prefix, two names, and statements.
+    assert columns.rows == 124
+    assert columns.object.values() == [f'"{number}"' for number in range(124)]
+    assert columns.frames == (((0, 60), (1, 64)) if format_.name == "rdf" else ())
+    assert decoder.flush() == []
 
 
 def test_a_frame_must_be_consumed(kernel: Kernel) -> None:
@@ -397,8 +432,7 @@ def test_quoted_triples_that_share_long_terms(kernel: Kernel) -> None:
     rows = [(S, P, quoted[number % 2]) for number in range(8000)]
     options = StreamOptions(rdf_star=True)
     [frame] = frames_of(rows, options, frame_rows=1 << 20, frame_bytes=1 << 30)
-    text_decoder = native().TextDecoder if kernel.name == "native" else TextDecoder
-    for decoder in (kernel.ColumnDecoder(batch_bytes=1 << 16), text_decoder()):
+    for decoder in (kernel.ColumnDecoder(batch_bytes=1 << 16), kernel.TextDecoder()):
         tracemalloc.start()
         try:
             assert sum(1 for _ in decoder.decode(frame)) > 50

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 import pytest
+from pyoxigraph import NamedNode
 
 from jelly_plugins.codec import (
     DEFAULT_GRAPH,
@@ -19,15 +20,28 @@ from jelly_plugins.codec import (
     Kind,
     Limits,
     Literal,
+    PatchOptions,
     PhysicalType,
     Quad,
     StreamOptions,
     Triple,
 )
+from jelly_plugins.codec.common.terms import WithGeneric
+from jelly_plugins.codec.patch.encoder import PatchEncoder
+from jelly_plugins.codec.patch.operations import (
+    BEGIN,
+    COMMIT,
+    END,
+    add,
+    add_namespace,
+    delete,
+    header,
+)
 from jelly_plugins.codec.rdf.decoder import count_rows
 from jelly_plugins.codec.rdf.rules import Row
 from jelly_plugins.codec.text.transcoding import TextDecoder, TextEncoder
-from jelly_plugins.errors import JellyError, OrderError, TermError, WireError
+from jelly_plugins.errors import JellyError, LimitError, OrderError, WireError
+from jelly_plugins.oxigraph.terms import describe
 
 from .. import programs
 from ..fuzz.comparison import native, native_of
@@ -55,64 +69,12 @@ def stream(count: int = 200, salt: str = "") -> list[bytes]:
     return encoder.add(statements) + encoder.finish()
 
 
-#: Maximum number of measurements.
-MEASUREMENTS = 4
-
-
-def memory_held_by(action: Callable[[], None], rounds: int = 60) -> int:
-    """Count the blocks of memory that an action leaves allocated, after a warm-up."""
-    for _ in range(3):
-        action()
-    grown = 0
-    # What exists takes no part in collections, which are fast then.
-    gc.collect()
-    gc.freeze()
-    # A leak grows with each measurement. Other threads of this process, such as those of
-    # pytest-xdist, also allocate and free memory.
-    for _ in range(MEASUREMENTS):
-        gc.collect()
-        before = sys.getallocatedblocks()
-        for _ in range(rounds):
-            action()
-        gc.collect()
-        grown = (sys.getallocatedblocks() - before) // rounds
-        if grown <= 0:
-            break
-    gc.unfreeze()
-    return max(grown, 0)
-
-
-def consume(frames: Iterable[Any]) -> None:
-    for _ in frames:
-        pass
-
-
-def reject(decode: Callable[[], Any]) -> None:
-    with pytest.raises(JellyError):
-        decode()
-
-
-def test_nothing_leaks_when_a_factory_rejects() -> None:
-    kernel = native()
-    frames = stream()
-
-    class Choosy(GenericFactory):
-        def __init__(self, most: int) -> None:
-            self.left = most
-
-        def literal(self, lex: str, langtag: str | None, datatype: str | None) -> Literal:  # type: ignore[override]
-            self.left -= 1
-            if not self.left:
-                raise ValueError("one too many")
-            return Literal(lex, langtag, datatype)
-
-    def decode() -> None:
-        for most in range(1, 40, 7):
-            decoder = kernel.Decoder(Choosy(most))
-            with pytest.raises(TermError, match="one too many"):
-                consume(map(decoder.decode, frames))
-
-    assert memory_held_by(decode) == 0
+def patch() -> bytes:
+    """A frame of Jelly-Patch with two statements."""
+    statement = Quad(Iri("urn:s"), Iri("urn:p"), Iri("urn:o"), Iri("urn:g"))
+    return PatchEncoder(PatchOptions()).add(
+        [BEGIN, add(statement), delete(statement), COMMIT, END]
+    )[0]
 
 
 def test_the_kernel_holds_no_references_to_terms() -> None:
@@ -172,27 +134,76 @@ def column_batches(kernel: Any, frames: list[bytes]) -> list[Any]:
     return [*batches, *decoder.finish()]
 
 
-def test_a_decoder_cannot_be_entered_twice() -> None:
-    kernel = native()
-    frames = stream()
+@pytest.mark.parametrize("name", ["Decoder", "PatchDecoder"])
+def test_a_decoder_cannot_be_entered_twice(name: str) -> None:
+    frame = patch() if name == "PatchDecoder" else stream()[0]
 
     class Reentrant(GenericFactory):
         def iri(self, value: str) -> Iri:  # type: ignore[override]
-            decoder.decode(frames[0])
+            decoder.decode(frame)
             return Iri(value)
 
-    decoder = kernel.Decoder(Reentrant())
-    with pytest.raises(OrderError):
-        decoder.decode(frames[0])
+    decoder = getattr(native(), name)(Reentrant())
+    with pytest.raises(OrderError, match="while decoding"):
+        decoder.decode(frame)
+    with pytest.raises(OrderError, match="after an error"):
+        decoder.decode(frame)
 
 
-def test_nothing_is_decoded_after_an_error() -> None:
-    kernel = native()
-    frames = stream()
-    decoder = kernel.Decoder(GenericFactory())
-    reject(lambda: decoder.decode(b"\x0a\x00"))
-    with pytest.raises(OrderError):
-        decoder.decode(frames[0])
+def test_operations_in_reference_cycles_are_collected() -> None:
+    collected: list[int] = []
+
+    class Statement:
+        operation: Any = None
+
+        def __del__(self) -> None:
+            collected.append(1)
+
+    class Factory(GenericFactory):
+        def quad(self, _: Any) -> Statement:  # type: ignore[override]
+            return Statement()
+
+    for row in native().PatchDecoder(Factory()).decode(patch()).operations:
+        if isinstance(row.value, Statement):
+            row.value.operation = row
+    del row
+    gc.collect()
+    # The second operation repeats the statement of the first.
+    assert collected == [1]
+
+
+@pytest.mark.parametrize("value", ["urn:a", "urn:\ud800", 7, "x" * 200])
+def test_generic_terms_among_those_of_a_backend(value: Any) -> None:
+    """The reference describes each of them; the kernel reads generic IRIs itself."""
+    node, iri = NamedNode("urn:a"), Iri("urn:a")
+    rows = [
+        header("id", iri),
+        add(Quad(node, Iri("urn:p"), iri, DEFAULT_GRAPH)),
+        add(Quad(iri, Iri("urn:p"), node, DEFAULT_GRAPH)),
+        add_namespace("x", iri, node),
+        add(Quad(iri, Iri(value), node, iri)),
+        header("id", Iri(value)),
+    ]
+    made = []
+    for encoder_class in (PatchEncoder, native().PatchEncoder):
+        limits = Limits(string_bytes=100)
+        encoder = encoder_class(PatchOptions(), WithGeneric(describe), limits=limits)
+        found: list[Any] = []
+        for row in rows:
+            try:
+                encoder.add([row])
+            except JellyError as error:
+                found.append((type(error), str(error)))
+        made.append([*found, encoder.add([END])])
+    assert made[0] == made[1]
+    assert len(made[0]) == (1 if value == "urn:a" else 3)
+
+
+def test_rows_without_a_kind_are_rejected() -> None:
+    for encoder in (native().PatchEncoder(PatchOptions()), PatchEncoder(PatchOptions())):
+        with pytest.raises(KeyError):
+            encoder.add([(None, Quad(Iri("urn:s"), Iri("urn:p"), Iri("urn:o"), Iri("urn:g")))])
+        assert not encoder.inside_patch
 
 
 def test_a_frame_of_text_must_be_consumed() -> None:
@@ -263,7 +274,8 @@ def test_the_environment_chooses_the_reference(
 @pytest.mark.parametrize("limits", [Limits(frame_bytes=80), Limits(string_bytes=3)])
 def test_limits_hold_for_text(limits: Limits) -> None:
     encoder = native().TextEncoder(StreamOptions(), limits=limits)
-    reject(lambda: encoder.feed(b"<urn:some:subject> <urn:some:predicate> <urn:some:object> .\n"))
+    with pytest.raises(LimitError):
+        encoder.feed(b"<urn:some:subject> <urn:some:predicate> <urn:some:object> .\n")
 
 
 def test_a_statement_that_is_rejected_does_not_count() -> None:

@@ -1,20 +1,17 @@
-"""Each rule of Jelly-Patch, for readers and for writers.
+"""Each rule of Jelly-Patch that Jelly-RDF does not have, for readers and for writers.
 
-In this order: rules shared with Jelly-RDF, options and statements, patches, repeats
-and namespaces, headers, transactions. Readers read streams made by hand; Protocol Buffers parses
-the output of writers.
+In this order: what readers reject, statements, patches, repeats and namespaces, headers,
+transactions. Readers read streams made by hand; Protocol Buffers parses the output of writers.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
 
 import pytest
 
 from jelly_plugins.codec import (
     DEFAULT_GRAPH,
-    DEFAULT_LIMITS,
     BlankNode,
     GenericFactory,
     Iri,
@@ -22,8 +19,6 @@ from jelly_plugins.codec import (
     Literal,
     Operation,
     OperationKind,
-    PatchDecoder,
-    PatchEncoder,
     PatchOptions,
     PatchStatementType,
     PatchStreamType,
@@ -45,7 +40,6 @@ from jelly_plugins.codec.patch.operations import (
 from jelly_plugins.errors import (
     JellyError,
     LimitError,
-    LookupTableError,
     OptionsError,
     OrderError,
     StatementError,
@@ -56,8 +50,7 @@ from jelly_plugins.errors import (
 from jelly_plugins.proto import patch_pb2, rdf_pb2
 
 from . import patch_wire as w
-
-pytestmark = pytest.mark.usefixtures("patch_kernel")
+from .conftest import Kernel
 
 S, P, OB, G, H = Iri("urn:s"), Iri("urn:p"), Iri("urn:o"), Iri("urn:g"), Iri("urn:h")
 SPO = Triple(S, P, OB)
@@ -67,20 +60,7 @@ FRAME = PatchOptions(stream_type=PatchStreamType.FRAME)
 PUNCTUATED = PatchOptions()
 TRIPLES = PatchOptions(statement_type=PatchStatementType.TRIPLES)
 
-
-def read(*frames: bytes, limits: Limits = DEFAULT_LIMITS) -> list[Operation]:
-    """Return all operations of a whole stream."""
-    decoder = PatchDecoder(GenericFactory(), limits=limits)
-    operations = [each for data in frames for each in decoder.decode(data).operations]
-    return operations + decoder.finish()
-
-
-def write(
-    operations: Iterable[Operation], options: PatchOptions = PUNCTUATED, **settings: Any
-) -> list[bytes]:
-    """Return the frames of a whole stream."""
-    encoder = PatchEncoder(options, **settings)
-    return [*encoder.add(operations), *encoder.finish()]
+OF_TRIPLES, OF_QUADS = w.options(), w.options(statement=w.QUADS)
 
 
 def rows(*frames: bytes) -> list[Any]:
@@ -93,98 +73,91 @@ def kinds(*frames: bytes) -> list[str]:
     return [row.WhichOneof("row") for row in rows(*frames)]
 
 
-def rejected(error: type[JellyError], *parts: bytes, match: str, row: int | None = None) -> None:
-    """Check that the reader rejects a frame at its last row, or at ``row``."""
+# Readers
+
+
+@pytest.mark.parametrize(
+    ("error", "match", "parts"),
+    [
+        (OptionsError, "does not start with its options", [w.start()]),
+        (OptionsError, "version 2", [w.options(version=2)]),
+        (WireError, "ends after", [OF_TRIPLES, w.row(6, b"\x08")]),
+        # Statements and namespaces
+        (StatementError, "graph repeats", [OF_QUADS, *w.SPO, w.add(*w.spo())]),
+        (
+            *(StatementError, "graph in a stream of triples"),
+            [OF_TRIPLES, *w.SPO, w.namespace_add("x", w.iri(), w.default_graph())],
+        ),
+        (
+            *(StatementError, "generalized_statements"),
+            [OF_QUADS, *w.SPO, w.namespace_add("x", w.iri(), w.literal())],
+        ),
+        (StatementError, "without an IRI", [OF_TRIPLES, w.namespace_add("x")]),
+        (
+            *(WireError, "set twice"),
+            [OF_QUADS, w.row(5, bytes_field(4, b"g") + bytes_field(5, b""))],
+        ),
+        # Headers
+        (StatementError, "has no value", [OF_TRIPLES, w.header("id")]),
+        (WireError, "value is set twice", [OF_TRIPLES, w.header("id", w.literal(), w.bnode())]),
+        (
+            *(StatementError, "rdf_star"),
+            [OF_TRIPLES, *w.SPO, w.header("x", w.quoted(*w.spo()))],
+        ),
+        # Patches
+        (OrderError, "PUNCTUATION .* of type", [w.options(w.FRAME), w.mark()]),
+        (OrderError, "PUNCTUATION .* of type", [w.options(w.FLAT), w.mark()]),
+        (OrderError, "PUNCTUATION inside", [w.options(w.PUNCTUATED), w.start(), w.mark()]),
+        # At the end of the frame, so that the last row is valid
+        (OrderError, "patch, ends inside", [w.options(w.FRAME), w.start()]),
+    ],
+)
+def test_readers_reject(
+    kernel: Kernel, error: type[JellyError], match: str, parts: list[bytes]
+) -> None:
     with pytest.raises(error, match=match) as caught:
-        read(w.frame(*parts))
-    assert (caught.value.frame, caught.value.row) == (0, len(parts) - 1 if row is None else row)
+        kernel.operations(w.frame(*parts))
+    last = len(parts) - 1
+    assert (caught.value.frame, caught.value.row) == (0, last)
 
 
-# Rows, options, lookups and limits: as in Jelly-RDF
+@pytest.mark.parametrize(
+    ("frames", "expected"),
+    [
+        # Unknown fields are skipped, as everywhere.
+        ([w.frame(OF_TRIPLES, w.row(6, varint_field(1, 1)), w.commit())], [BEGIN, COMMIT, END]),
+        # The options must be in the first row, but not in the first frame.
+        ([w.frame(), w.frame(w.options(w.FLAT))], [END]),
+        ([w.frame(), w.frame(w.options(w.FRAME))], [END]),
+        # Options may be repeated.
+        (
+            [w.frame(w.options(w.FLAT), w.start(), w.options(w.FLAT)), w.frame(w.commit())],
+            [BEGIN, COMMIT, END],
+        ),
+        (
+            [w.frame(w.options(star=True), *w.SPO, w.header("x", w.quoted(*w.spo())))],
+            [header("x", SPO), END],
+        ),
+        (
+            [
+                w.frame(OF_QUADS, *w.SPO, w.add(*w.spo(w.bnode("g"))), w.delete(w.bnode("s"))),
+            ],
+            [
+                add(Quad(S, P, OB, BlankNode("g"))),
+                delete(Quad(BlankNode("s"), P, OB, BlankNode("g"))),
+                END,
+            ],
+        ),
+        ([w.frame(OF_TRIPLES, w.namespace_delete("x"))], [delete_namespace("x"), END]),
+    ],
+)
+def test_readers_accept(kernel: Kernel, frames: list[bytes], expected: list[Operation]) -> None:
+    assert kernel.operations(*frames) == expected
 
 
-def test_rows_without_content_are_empty() -> None:
-    full = bytes_field(1, bytes_field(6, varint_field(1, 1)))
-    # Unknown fields are skipped, as everywhere.
-    assert read(w.frame(w.options(), full, w.commit())) == [BEGIN, COMMIT, END]
-    broken = bytes_field(1, bytes_field(6, b"\x08"))
-    rejected(WireError, w.options(), broken, match="ends after")
-
-
-def test_options_come_first() -> None:
-    rejected(OptionsError, w.start(), match="does not start with its options")
-    for frames in ((), (w.frame(), w.frame())):
-        with pytest.raises(OptionsError, match="empty"):
-            read(*frames)
-    # The options must be in the first row, but not in the first frame.
-    assert read(w.frame(), w.frame(w.options(w.FLAT))) == [END]
-    assert read(w.frame(), w.frame(w.options(w.FRAME))) == [END]
-
-
-def test_options_may_be_repeated_and_not_changed() -> None:
-    stream = [w.frame(w.options(w.FLAT), w.start(), w.options(w.FLAT)), w.frame(w.commit())]
-    assert read(*stream) == [BEGIN, COMMIT, END]
-    rejected(OptionsError, w.options(), w.options(names=9), match="differ")
-
-
-def test_features_are_declared() -> None:
-    generalized = (w.iri(name=1), w.bnode(), w.literal())
-    head = (*w.SPO, w.add(*generalized))
-    rejected(StatementError, w.options(), *head, match="generalized_statements")
-    assert len(read(w.frame(w.options(generalized=True), *head))) == 2
-    quoted = w.quoted(*w.spo())
-    rejected(StatementError, w.options(), *w.SPO, w.header("x", quoted), match="rdf_star")
-    assert read(w.frame(w.options(star=True), *w.SPO, w.header("x", quoted))) == [
-        header("x", SPO),
-        END,
-    ]
-    literal_graph = w.namespace_add("x", w.iri(), w.literal())
-    rejected(
-        StatementError,
-        w.options(statement=w.QUADS),
-        *w.SPO,
-        literal_graph,
-        match="generalized_statements",
-    )
-
-
-def test_a_writer_needs_the_features_declared() -> None:
-    for operation in (add(Quad(SPO, P, OB, G)), header("x", SPO)):
-        with pytest.raises(StatementError, match="rdf_star=True"):
-            write([operation])
-        assert len(write([operation, END], PatchOptions(rdf_star=True))) == 1
-    with pytest.raises(StatementError, match="generalized_statements=True"):
-        write([add_namespace("x", S, Literal("g"))])
-
-
-def test_tables_have_legal_sizes() -> None:
-    rejected(OptionsError, w.options(names=7), match="too small")
-    for sizes in ({"names": 4097}, {"prefixes": 4097}, {"datatypes": 257}):
-        rejected(LimitError, w.options(**sizes), match="above the limit")
-    rejected(
-        LookupTableError,
-        w.options(datatypes=0),
-        *w.SPO,
-        w.add(*w.spo()[:2], w.literal(datatype=1)),
-        match="size 0",
-    )
-
-
-@pytest.mark.parametrize("version", [0, 2, 10000])
-def test_unknown_versions_are_rejected(version: int) -> None:
-    rejected(OptionsError, w.options(version=version), match=f"version {version}")
-
-
-def test_a_writer_writes_version_1() -> None:
-    assert rows(*write([]))[0].options.version == 1
-    with pytest.raises(OptionsError, match="version 2"):
-        PatchEncoder(PatchOptions(version=2))
-
-
-def test_limits_hold() -> None:
-    head = (w.options(), *w.SPO, w.add(*w.spo()))
-    repeats = w.frame(*head, *[w.delete()] * 5)
-    assert len(read(repeats)) == 7
+def test_limits_hold(kernel: Kernel) -> None:
+    repeats = w.frame(OF_TRIPLES, *w.SPO, w.add(*w.spo()), *[w.delete()] * 5)
+    assert len(kernel.operations(repeats)) == 7
     for limits in (
         Limits(frame_repeats=4),
         Limits(frame_rows=9),
@@ -193,93 +166,38 @@ def test_limits_hold() -> None:
         Limits(frame_expansion=14),
     ):
         with pytest.raises(LimitError):
-            read(repeats, limits=limits)
+            kernel.operations(repeats, limits=limits)
 
 
-def test_a_writer_keeps_within_the_limits() -> None:
-    limits = Limits(frame_repeats=2, frame_bytes=200)
-    operations = [add(SPOG)] * 10 + [add(Quad(S, P, Literal("x" * 100), G))] * 3 + [END]
-    frames = write(operations, limits=limits)
-    assert read(*frames, limits=limits) == operations
-    with pytest.raises(LimitError, match="frame_repeats"):
-        write([*[add(SPOG)] * 4, END], FRAME, limits=limits)
+@pytest.mark.parametrize("stream", [w.FLAT, w.PUNCTUATED])
+def test_a_transaction_ends_before_the_stream(kernel: Kernel, stream: PatchStreamType) -> None:
+    with pytest.raises(TruncatedError, match="ends inside a transaction"):
+        kernel.operations(w.frame(w.options(stream), w.start()), w.frame())
 
 
-# Statement type and stream type
-
-
-def test_statements_are_quads_on_the_wire() -> None:
-    for options, statement in ((TRIPLES, SPO), (PUNCTUATED, SPOG)):
-        row = rows(*write([delete(statement), END], options))[-2]
-        assert isinstance(row.statement_delete, rdf_pb2.RdfQuad)
-        assert row.statement_delete.HasField("g_iri") is (options is PUNCTUATED)
-
-
-def test_triples_have_no_graph() -> None:
-    rejected(
-        StatementError, w.options(), *w.SPO, w.add(*w.spo(w.default_graph())), match="has a graph"
-    )
-    rejected(
-        StatementError,
-        w.options(),
-        *w.SPO,
-        w.namespace_add("x", w.iri(), w.default_graph()),
-        match="graph in a stream of triples",
-    )
-    with pytest.raises(StatementError, match="statement of 4 terms"):
-        write([add(SPOG)], TRIPLES)
-    with pytest.raises(StatementError, match="has a graph"):
-        write([add_namespace("x", S, G)], TRIPLES)
-
-
-def test_quads_have_one() -> None:
-    rejected(
-        StatementError,
-        w.options(statement=w.QUADS),
-        *w.SPO,
-        w.add(*w.spo()),
-        match="graph repeats",
-    )
-    frame = w.frame(
-        w.options(statement=w.QUADS), *w.SPO, w.add(*w.spo(w.bnode("g"))), w.delete(w.bnode("s"))
-    )
-    assert read(frame) == [
-        add(Quad(S, P, OB, BlankNode("g"))),
-        delete(Quad(BlankNode("s"), P, OB, BlankNode("g"))),
-        END,
-    ]
-    with pytest.raises(StatementError, match="statement of 3 terms"):
-        write([add(SPO)])
-    with pytest.raises(StatementError, match="has no graph"):
-        write([delete_namespace("x")])
-
-
-# Patches
-
-
-@pytest.mark.parametrize("stream", [w.FRAME, w.FLAT])
-def test_punctuation_is_rejected_elsewhere(stream: int) -> None:
-    rejected(OrderError, w.options(stream), w.mark(), match="PUNCTUATION .* of type")
-
-
-def test_rows_after_the_last_punctuation_are_an_unfinished_patch() -> None:
-    for unfinished in (
+@pytest.mark.parametrize(
+    "unfinished",
+    [
         [w.header("id", w.literal())],
         [w.name("urn:s")],
         [w.start()],
         [w.start(), w.commit(), w.header("id", w.literal())],
         [w.start(), w.commit(), w.prefix("urn:")],
-    ):
-        decoder = PatchDecoder(GenericFactory())
-        decoder.decode(w.frame(w.options(w.PUNCTUATED), w.mark()))
-        assert not decoder.inside_patch
-        decoder.decode(w.frame(*unfinished))
-        # A reader that follows a growing stream continues here; for all others the stream is
-        # truncated.
-        assert decoder.inside_patch
-        with pytest.raises(TruncatedError, match="in a stream of type PUNCTUATED") as caught:
-            decoder.finish()
-        assert caught.value.frame == 1
+    ],
+)
+def test_rows_after_the_last_punctuation_are_an_unfinished_patch(
+    kernel: Kernel, unfinished: list[bytes]
+) -> None:
+    decoder = kernel.PatchDecoder(GenericFactory())
+    decoder.decode(w.frame(w.options(w.PUNCTUATED), w.mark()))
+    assert not decoder.inside_patch
+    decoder.decode(w.frame(*unfinished))
+    # A reader that follows a growing stream continues here; for all others the stream is
+    # truncated.
+    assert decoder.inside_patch
+    with pytest.raises(TruncatedError, match="in a stream of type PUNCTUATED") as caught:
+        decoder.finish()
+    assert caught.value.frame == 1
 
 
 @pytest.mark.parametrize(
@@ -291,16 +209,18 @@ def test_rows_after_the_last_punctuation_are_an_unfinished_patch() -> None:
         [w.start(), w.commit(), w.namespace_delete("x")],
     ],
 )
-def test_the_end_of_the_stream_may_replace_the_last_punctuation(rows: list[bytes]) -> None:
+def test_the_end_of_the_stream_may_replace_the_last_punctuation(
+    kernel: Kernel, rows: list[bytes]
+) -> None:
     # As Jelly-JVM writes it.
     frame = w.frame(w.options(w.PUNCTUATED), w.mark(), *rows)
-    decoder = PatchDecoder(GenericFactory())
+    decoder = kernel.PatchDecoder(GenericFactory())
     decoder.decode(frame)
     assert decoder.inside_patch
     assert decoder.finish() == [END]
     [deviation] = decoder.deviations
     assert isinstance(deviation, TruncatedError)
-    strict = PatchDecoder(GenericFactory(), strict=True)
+    strict = kernel.PatchDecoder(GenericFactory(), strict=True)
     strict.decode(frame)
     with pytest.raises(TruncatedError) as caught:
         strict.finish()
@@ -308,44 +228,134 @@ def test_the_end_of_the_stream_may_replace_the_last_punctuation(rows: list[bytes
     assert strict.deviations == []
 
 
-def test_a_writer_ends_patches_as_the_stream_type_requires() -> None:
+def test_a_namespace_without_a_graph_to_repeat_is_the_default_graphs(kernel: Kernel) -> None:
+    # As Jelly-JVM writes prefixes at the start.
+    frame = w.frame(OF_QUADS, w.namespace_delete("x"), w.namespace_delete("y"))
+    decoder = kernel.PatchDecoder(GenericFactory())
+    assert decoder.decode(frame).operations[:2] == [
+        delete_namespace("x", None, DEFAULT_GRAPH),
+        delete_namespace("y", None, DEFAULT_GRAPH),
+    ]
+    [deviation] = decoder.deviations
+    assert (deviation.frame, deviation.row) == (0, 1)
+    with pytest.raises(StatementError, match="repeats the graph, but no row") as caught:
+        kernel.PatchDecoder(GenericFactory(), strict=True).decode(frame)
+    assert str(caught.value) == str(deviation)
+
+
+# Writers
+
+
+def test_writers_write_version_1(kernel: Kernel) -> None:
+    assert rows(*kernel.encode_patches([]))[0].options.version == 1
+    with pytest.raises(OptionsError, match="version 2"):
+        kernel.PatchEncoder(PatchOptions(version=2))
+
+
+def test_writers_keep_within_the_limits(kernel: Kernel) -> None:
+    limits = Limits(frame_repeats=2, frame_bytes=200)
+    operations = [add(SPOG)] * 10 + [add(Quad(S, P, Literal("x" * 100), G))] * 3 + [END]
+    frames = kernel.encode_patches(operations, limits=limits)
+    assert kernel.operations(*frames, limits=limits) == operations
+    with pytest.raises(LimitError, match="frame_repeats"):
+        kernel.encode_patches([*[add(SPOG)] * 4, END], FRAME, limits=limits)
+
+
+def test_statements_are_quads_on_the_wire(kernel: Kernel) -> None:
+    for options, statement in ((TRIPLES, SPO), (PUNCTUATED, SPOG)):
+        row = rows(*kernel.encode_patches([delete(statement), END], options))[-2]
+        assert isinstance(row.statement_delete, rdf_pb2.RdfQuad)
+        assert row.statement_delete.HasField("g_iri") is (options is PUNCTUATED)
+
+
+@pytest.mark.parametrize(
+    ("operation", "options", "error", "match"),
+    [
+        (header("x", SPO), PUNCTUATED, StatementError, "rdf_star=True"),
+        (add_namespace("x", S, Literal("g")), PUNCTUATED, StatementError, "generalized_.*=True"),
+        (add(SPOG), TRIPLES, StatementError, "statement of 4 terms"),
+        (add(SPO), PUNCTUATED, StatementError, "statement of 3 terms"),
+        (add_namespace("x", S, G), TRIPLES, StatementError, "has a graph"),
+        (delete_namespace("x"), PUNCTUATED, StatementError, "has no graph"),
+        (add_namespace("x", None), TRIPLES, StatementError, "without an IRI"),
+        (add_namespace("x", BlankNode("b")), TRIPLES, TermError, "a namespace is an IRI"),
+        (add_namespace("x", Literal("x"), H), PUNCTUATED, TermError, "a namespace is an IRI"),
+        (add_namespace("x", S, SPO), PUNCTUATED, StatementError, "cannot name a graph"),
+        (add_namespace(None, S, H), PUNCTUATED, TermError, "a namespace's name"),  # type: ignore[arg-type]
+        (header("x", DEFAULT_GRAPH), PUNCTUATED, StatementError, "default graph"),
+        (header(1, S), PUNCTUATED, TermError, "a header's key"),  # type: ignore[arg-type]
+        (add(Quad(H, P, SPO, G)), PUNCTUATED, StatementError, "rdf_star=True"),
+    ],
+)
+def test_rejected_operations_change_nothing(
+    kernel: Kernel,
+    operation: Operation,
+    options: PatchOptions,
+    error: type[JellyError],
+    match: str,
+) -> None:
+    encoder = kernel.PatchEncoder(options)
+    good = add(SPO if options is TRIPLES else SPOG)
+    encoder.add([good])
+    with pytest.raises(error, match=match):
+        encoder.add([operation])
+    frames = encoder.add([good, END])
+    assert kernel.operations(*frames) == [good, good, END]
+
+
+def test_writers_write_what_is_declared(kernel: Kernel) -> None:
+    options = PatchOptions(rdf_star=True, generalized_statements=True)
+    operations = [header("x", SPO), add_namespace("x", S, Literal("g")), END]
+    assert kernel.operations(*kernel.encode_patches(operations, options)) == operations
+
+
+def test_writers_end_patches_as_the_stream_type_requires(kernel: Kernel) -> None:
     operations = [BEGIN, COMMIT, END, END, header("id", S), END]
-    frames = write(operations, FRAME)
+    frames = kernel.encode_patches(operations, FRAME)
     assert [kinds(frame) for frame in frames] == [
         ["options", "transaction_start", "transaction_commit"],
         [],
         ["prefix", "name", "header"],
     ]
-    assert read(*frames) == operations
-    frames = write(operations)
+    assert kernel.operations(*frames) == operations
+    frames = kernel.encode_patches(operations)
     # The frame ends with the patch, which is valid for both readings of the specification.
     assert [kinds(frame)[-1] for frame in frames] == ["punctuation"] * 3
     assert all(kinds(frame).count("punctuation") == 1 for frame in frames)
-    assert read(*frames) == operations
-    frames = write([BEGIN, COMMIT, END], FLAT)
+    assert kernel.operations(*frames) == operations
+    frames = kernel.encode_patches([BEGIN, COMMIT, END], FLAT)
     assert [kinds(frame) for frame in frames] == [
         ["options", "transaction_start", "transaction_commit"]
     ]
 
 
-def test_a_flat_stream_is_written_with_one_patch() -> None:
+def test_a_flat_stream_is_written_with_one_patch(kernel: Kernel) -> None:
     for more in (END, BEGIN, header("id", S)):
         with pytest.raises(OrderError, match="after the one patch"):
-            write([END, more], FLAT)
+            kernel.encode_patches([END, more], FLAT)
 
 
 @pytest.mark.parametrize("options", [FLAT, FRAME])
 def test_a_stream_whose_options_are_a_patch_is_not_written_without_one(
-    options: PatchOptions,
+    kernel: Kernel, options: PatchOptions
 ) -> None:
     with pytest.raises(OrderError, match="without a patch"):
-        write([], options)
-    assert read(*write([END], options)) == [END]
+        kernel.encode_patches([], options)
+    assert kernel.operations(*kernel.encode_patches([END], options)) == [END]
 
 
 @pytest.mark.parametrize("options", [FLAT, FRAME, PUNCTUATED])
-def test_a_writer_does_not_leave_a_patch_open(options: PatchOptions) -> None:
-    encoder = PatchEncoder(options)
+def test_writers_keep_the_order_and_leave_no_patch_open(
+    kernel: Kernel, options: PatchOptions
+) -> None:
+    for wrong in ([COMMIT], [ABORT], [BEGIN, BEGIN], [BEGIN, COMMIT, COMMIT], [BEGIN, END]):
+        encoder = kernel.PatchEncoder(options)
+        with pytest.raises(OrderError):
+            encoder.add(wrong)
+        # Rejected operations have no effect.
+        encoder.add([ABORT, END] if encoder.inside_patch and wrong[-1] in (BEGIN, END) else [END])
+        encoder.finish()
+    encoder = kernel.PatchEncoder(options)
     encoder.add([header("id", S)])
     assert encoder.inside_patch
     with pytest.raises(OrderError, match="not ended"):
@@ -354,46 +364,15 @@ def test_a_writer_does_not_leave_a_patch_open(options: PatchOptions) -> None:
     assert not encoder.inside_patch
 
 
-def test_large_patches_take_several_frames_unless_each_frame_is_one() -> None:
-    operations = [add(Quad(Iri(f"urn:{i}"), P, OB, G)) for i in range(100)]
-    assert len(write([*operations, END], frame_rows=10)) > 10
-    assert len(write([*operations, END], FLAT, frame_rows=10)) > 10
-    assert len(write([*operations, END], FRAME, frame_rows=10)) == 1
+def test_large_patches_take_several_frames_unless_each_frame_is_one(kernel: Kernel) -> None:
+    operations = [*(add(Quad(Iri(f"urn:{i}"), P, OB, G)) for i in range(100)), END]
+    for options, most in ((PUNCTUATED, 100), (FLAT, 100), (FRAME, 1)):
+        frames = kernel.encode_patches(operations, options, frame_rows=10)
+        assert (len(frames) > 10) == (most > 1)
+        assert len(frames) <= most
 
 
-# Repeats and namespaces
-
-
-def test_a_namespace_without_a_graph_to_repeat_is_the_default_graphs() -> None:
-    # As Jelly-JVM writes prefixes at the start.
-    frame = w.frame(w.options(statement=w.QUADS), w.namespace_delete("x"), w.namespace_delete("y"))
-    decoder = PatchDecoder(GenericFactory())
-    assert decoder.decode(frame).operations[:2] == [
-        delete_namespace("x", None, DEFAULT_GRAPH),
-        delete_namespace("y", None, DEFAULT_GRAPH),
-    ]
-    [deviation] = decoder.deviations
-    assert (deviation.frame, deviation.row) == (0, 1)
-    with pytest.raises(StatementError, match="repeats the graph, but no row") as caught:
-        PatchDecoder(GenericFactory(), strict=True).decode(frame)
-    assert str(caught.value) == str(deviation)
-
-
-def test_an_added_namespace_has_an_iri() -> None:
-    rejected(StatementError, w.options(), w.namespace_add("x"), match="without an IRI")
-    assert read(w.frame(w.options(), w.namespace_delete("x"))) == [delete_namespace("x"), END]
-    with pytest.raises(StatementError, match="without an IRI"):
-        write([add_namespace("x", None)], TRIPLES)
-    with pytest.raises(TermError, match="a namespace is an IRI"):
-        write([add_namespace("x", BlankNode("b"))], TRIPLES)
-
-
-def test_a_namespace_has_one_graph() -> None:
-    twice = bytes_field(1, bytes_field(5, bytes_field(4, b"g") + bytes_field(5, b"")))
-    rejected(WireError, w.options(statement=w.QUADS), twice, match="set twice")
-
-
-def test_a_writer_omits_repeated_terms() -> None:
+def test_writers_omit_repeated_terms(kernel: Kernel) -> None:
     operations = [
         add(SPOG),
         delete(SPOG),
@@ -402,99 +381,39 @@ def test_a_writer_omits_repeated_terms() -> None:
         delete_namespace("x", None, H),
         delete(Quad(S, P, OB, H)),
     ]
-    frames = write([*operations, END])
-    assert read(*frames) == [*operations, END]
-    statements = [
-        row.statement_add if row.HasField("statement_add") else row.statement_delete
-        for row in rows(*frames)
-        if row.WhichOneof("row").startswith("statement")
-    ]
-    assert [statement.ByteSize() > 0 for statement in statements] == [True, False, False, False]
-    namespaces = [
-        row.namespace_add if row.HasField("namespace_add") else row.namespace_delete
-        for row in rows(*frames)
-        if row.WhichOneof("row").startswith("namespace")
-    ]
-    assert [namespace.WhichOneof("graph") for namespace in namespaces] == [None, "g_iri"]
+    frames = kernel.encode_patches([*operations, END])
+    assert kernel.operations(*frames) == [*operations, END]
+    found = [(kind, getattr(row, kind)) for row in rows(*frames) if (kind := row.WhichOneof("row"))]
+    statements = [row.ByteSize() > 0 for kind, row in found if kind.startswith("statement")]
+    assert statements == [True, False, False, False]
+    graphs = [row.WhichOneof("graph") for kind, row in found if kind.startswith("namespace")]
+    assert graphs == [None, "g_iri"]
 
 
-# Headers
-
-
-def test_a_header_has_one_value() -> None:
-    rejected(StatementError, w.options(), w.header("id"), match="has no value")
-    rejected(
-        WireError, w.options(), w.header("id", w.literal(), w.bnode()), match="value is set twice"
-    )
-
-
-def test_a_writer_writes_every_value() -> None:
+def test_headers_never_repeat(kernel: Kernel) -> None:
     value = Literal("v", datatype="urn:d")
     operations = [header("id", value), header("id", value), header("", S), header("", S), END]
-    frames = write(operations)
-    assert read(*frames) == operations
+    frames = kernel.encode_patches(operations)
+    assert kernel.operations(*frames) == operations
     assert all(row.header.WhichOneof("value") for row in rows(*frames) if row.HasField("header"))
 
 
-# Transactions
-
-
-def test_a_transaction_stays_within_its_patch() -> None:
-    rejected(
-        OrderError, w.options(w.FRAME), w.start(), w.name("x"), match="patch, ends inside", row=1
-    )
-    rejected(OrderError, w.options(w.PUNCTUATED), w.start(), w.mark(), match="PUNCTUATION inside")
-    for stream in (w.FLAT, w.PUNCTUATED):
-        with pytest.raises(TruncatedError, match="ends inside a transaction"):
-            read(w.frame(w.options(stream), w.start()), w.frame())
-
-
-@pytest.mark.parametrize("options", [FLAT, FRAME, PUNCTUATED])
-def test_a_writer_keeps_the_order(options: PatchOptions) -> None:
-    for wrong in ([COMMIT], [ABORT], [BEGIN, BEGIN], [BEGIN, COMMIT, COMMIT], [BEGIN, END]):
-        encoder = PatchEncoder(options)
-        with pytest.raises(OrderError):
-            encoder.add(wrong)
-        # Rejected operations have no effect.
-        encoder.add([ABORT, END] if encoder.inside_patch and wrong[-1] in (BEGIN, END) else [END])
-        encoder.finish()
-
-
-# Continuing a stream
-
-
 @pytest.mark.parametrize("continues", [False, True])
-def test_concatenated_streams_with_the_same_options_are_one_stream(continues: bool) -> None:
+def test_concatenated_streams_with_the_same_options_are_one_stream(
+    kernel: Kernel, continues: bool
+) -> None:
     one = Quad(P, P, Literal("x", datatype="urn:d"), H)
     other = Quad(S, P, Literal("1", datatype="urn:e"), G)
     first = [header("id", S), add(SPOG), add(one), END]
     second = [header("id", P), add(SPOG), delete(other), END]
     for sizes in ({}, {"max_prefix_table_size": 0}, {"max_prefix_table_size": 1}):
         options = PatchOptions(**sizes)
-        frames = write(first, options)
+        frames = kernel.encode_patches(first, options)
         for _ in range(3):
-            frames += write(second, options, continues=continues)
+            frames += kernel.encode_patches(second, options, continues=continues)
         assert kinds(*frames).count("options") == (1 if continues else 4)
-        assert read(*frames) == first + second * 3
-    assert write([], FRAME, continues=True) == []
-
-
-def test_rejected_operations_change_nothing() -> None:
-    encoder = PatchEncoder(PUNCTUATED)
-    encoder.add([add(SPOG)])
-    for operation in (
-        add(Quad(H, P, SPO, G)),
-        add_namespace("x", S, SPO),
-        add_namespace("x", Literal("x"), H),
-        header("x", DEFAULT_GRAPH),
-        header("x", SPO),
-        header(1, S),
-        add_namespace(None, S, H),
-    ):
-        with pytest.raises(JellyError):
-            encoder.add([operation])
-    frames = encoder.add([add(SPOG), END])
-    assert read(*frames) == [add(SPOG), add(SPOG), END]
+        assert kernel.operations(*frames) == first + second * 3
+    assert kernel.encode_patches([], FRAME, continues=True) == []
 
 
 def test_operations_are_what_their_numbers_say() -> None:

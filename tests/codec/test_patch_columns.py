@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 from jelly_plugins.codec import (
     DEFAULT_GRAPH,
-    DEFAULT_LIMITS,
     BlankNode,
     Iri,
     Literal,
@@ -23,15 +22,8 @@ from jelly_plugins.codec import (
     Quad,
     Triple,
 )
-from jelly_plugins.codec.patch import (
-    columns as patch_columns,
-)
-from jelly_plugins.codec.patch import (
-    decoder as patch_decoder,
-)
-from jelly_plugins.codec.patch import (
-    encoder as patch_encoder,
-)
+from jelly_plugins.codec.patch.decoder import PatchDecoder
+from jelly_plugins.codec.patch.encoder import PatchEncoder
 from jelly_plugins.codec.patch.operations import (
     ABORT,
     BEGIN,
@@ -46,13 +38,15 @@ from jelly_plugins.codec.patch.operations import (
     header,
 )
 from jelly_plugins.codec.text.ntriples import Notation
-from jelly_plugins.errors import JellyError, LimitError, OrderError, StatementError, TermError
+from jelly_plugins.errors import JellyError, OrderError, StatementError, TermError
 from jelly_plugins.oxigraph.rows import RowFactory
 
 from .. import programs
 from ..fuzz.comparison import native
+from ..fuzz.readers import operations_of
 from ..ntriples import WholeTexts
 from . import patch_wire as w
+from .conftest import Kernel
 
 XSD = "http://www.w3.org/2001/XMLSchema#"
 P = Iri("urn:p")
@@ -107,18 +101,8 @@ def rows(star: bool = False) -> list[Operation]:
 
 def frames(operations: list[Operation], **settings: Any) -> list[bytes]:
     options = PatchOptions(rdf_star=True, **settings)
-    encoder = patch_encoder.PatchEncoder(options, frame_rows=64)
+    encoder = PatchEncoder(options, frame_rows=64)
     return [*encoder.add(operations), *encoder.finish()]
-
-
-Maker = Callable[..., Any]
-
-
-@pytest.fixture(params=["python", "native"])
-def make(request: pytest.FixtureRequest) -> Maker:
-    if request.param == "python":
-        return patch_columns.PatchColumnDecoder
-    return native().PatchColumnDecoder
 
 
 def decoded(decoder: Any, data: list[bytes]) -> list[OperationColumns]:
@@ -126,27 +110,13 @@ def decoded(decoder: Any, data: list[bytes]) -> list[OperationColumns]:
     return [*batches, *decoder.finish()]
 
 
-def operations_of(batches: list[OperationColumns]) -> list[Operation]:
+def operations_in(batches: list[OperationColumns]) -> list[Operation]:
     """Convert columns to operations, with terms as text."""
-    found = []
-    for batch in batches:
-        columns = batch.statements
-        named = (columns.subject, columns.predicate, columns.object)
-        graphs = columns.graph.values() if columns.graph else [None] * columns.rows
-        assert len(batch.adds) == columns.rows
-        others = list(batch.others)
-        for row, terms in enumerate(zip(*(each.values() for each in named), graphs, strict=True)):
-            while others and others[0][0] == row:
-                found.append(others.pop(0)[1])
-            kind = OperationKind.ADD if batch.adds[row] else OperationKind.DELETE
-            found.append(Operation(kind, tuple(each or "" for each in terms)))
-        assert all(place == columns.rows for place, _ in others)
-        found += [row for _, row in others]
-    return found
+    return [row for batch in batches for row in operations_of(batch)]
 
 
 def expected_of(data: list[bytes], factory: Any, *, whole: bool = True) -> list[Operation]:
-    decoder = patch_decoder.PatchDecoder(factory)
+    decoder = PatchDecoder(factory)
     found = [row for frame in data for row in decoder.decode(frame).operations]
     return [
         Operation(kind, (*value, "")[:4]) if type(value) is tuple else Operation(kind, value)
@@ -156,18 +126,20 @@ def expected_of(data: list[bytes], factory: Any, *, whole: bool = True) -> list[
 
 @pytest.mark.parametrize("notation", [Notation.RDF_STAR, Notation.RDF_1_2])
 @pytest.mark.parametrize("batch_rows", [1, 7, 1 << 14])
-def test_columns_contain_the_operations(make: Maker, notation: Notation, batch_rows: int) -> None:
+def test_columns_contain_the_operations(
+    kernel: Kernel, notation: Notation, batch_rows: int
+) -> None:
     data = frames(rows(star=True))
-    batches = decoded(make(notation, batch_rows=batch_rows), data)
-    assert operations_of(batches) == expected_of(data, WholeTexts(notation))
+    batches = decoded(kernel.PatchColumnDecoder(notation, batch_rows=batch_rows), data)
+    assert operations_in(batches) == expected_of(data, WholeTexts(notation))
     if batch_rows == 7:
         assert max(batch.statements.rows for batch in batches) == 7
 
 
 @pytest.mark.parametrize("batch_rows", [1, 2, 4, 5])
-def test_a_batch_filled_by_the_end_of_a_patch(make: Maker, batch_rows: int) -> None:
+def test_a_batch_filled_by_the_end_of_a_patch(kernel: Kernel, batch_rows: int) -> None:
     data = frames([BEGIN, COMMIT, BEGIN, COMMIT, END], stream_type=PatchStreamType.FRAME)
-    decoder = make(Notation.RDF_1_2, batch_rows=batch_rows)
+    decoder = kernel.PatchColumnDecoder(Notation.RDF_1_2, batch_rows=batch_rows)
     assert len(data) == 1
     found = [[row for _, row in batch.others] for batch in decoder.decode(data[0])]
     left = [[row for _, row in batch.others] for batch in decoder.finish()]
@@ -177,7 +149,7 @@ def test_a_batch_filled_by_the_end_of_a_patch(make: Maker, batch_rows: int) -> N
     assert (found, left) == (whole[:full], whole[full:])
 
 
-def test_a_validator_makes_the_text(make: Maker) -> None:
+def test_a_validator_makes_the_text(kernel: Kernel) -> None:
     good: list[Operation] = []
     for row in [*rows(star=True)[:-2], add(Quad(P, P, Literal("a", "en--ltr"), P)), COMMIT, END]:
         data = frames([BEGIN, row, COMMIT, END]) if type(row.value) is Quad else []
@@ -191,21 +163,23 @@ def test_a_validator_makes_the_text(make: Maker) -> None:
     assert len(good) > 500
     data = frames(good)
     for batch_rows in (3, 1 << 14):
-        decoder = make(Notation.RDF_1_2, validator=RowFactory(), batch_rows=batch_rows)
-        assert operations_of(decoded(decoder, data)) == expected_of(data, RowFactory())
+        decoder = kernel.PatchColumnDecoder(
+            Notation.RDF_1_2, validator=RowFactory(), batch_rows=batch_rows
+        )
+        assert operations_in(decoded(decoder, data)) == expected_of(data, RowFactory())
 
 
 @pytest.mark.parametrize("statement_type", list(PatchStatementType)[-2:])
 @pytest.mark.parametrize("stream_type", [each for each in PatchStreamType if each])
 def test_types_of_streams(
-    make: Maker, statement_type: PatchStatementType, stream_type: PatchStreamType
+    kernel: Kernel, statement_type: PatchStatementType, stream_type: PatchStreamType
 ) -> None:
     triples = statement_type is PatchStatementType.TRIPLES
     terms = (Iri("urn:s"), P, Literal("o"))
     statement: Any = Triple(*terms) if triples else Quad(*terms, Iri("urn:g"))
     operations = [BEGIN, add(statement), delete(statement), COMMIT]
     data = frames([*operations, END], statement_type=statement_type, stream_type=stream_type)
-    found = operations_of(decoded(make(), data))
+    found = operations_in(decoded(kernel.PatchColumnDecoder(), data))
     assert found == expected_of(data, WholeTexts())
     assert found[-1] == END
 
@@ -223,7 +197,7 @@ REJECTED = {
 
 
 @pytest.mark.parametrize("what", REJECTED)
-def test_terms_that_the_validator_rejects(make: Maker, what: str) -> None:
+def test_terms_that_the_validator_rejects(kernel: Kernel, what: str) -> None:
     good = [add(Quad(Iri(f"urn:s{n}"), P, Literal(str(n)), DEFAULT_GRAPH)) for n in range(100)]
     data = frames(
         [BEGIN, *good, add(REJECTED[what]), *good, COMMIT, END], generalized_statements=True
@@ -231,16 +205,16 @@ def test_terms_that_the_validator_rejects(make: Maker, what: str) -> None:
     with pytest.raises(JellyError) as expected:
         expected_of(data, RowFactory())
     with pytest.raises(JellyError) as found:
-        decoded(make(Notation.RDF_1_2, validator=RowFactory()), data)
+        decoded(kernel.PatchColumnDecoder(Notation.RDF_1_2, validator=RowFactory()), data)
     assert str(found.value) == str(expected.value)
     assert (found.value.frame, found.value.row) == (expected.value.frame, expected.value.row)
     assert found.value.frame
     assert found.value.row is not None
 
 
-def test_a_literal_as_graph_of_a_namespace(make: Maker) -> None:
+def test_a_literal_as_graph_of_a_namespace(kernel: Kernel) -> None:
     rows = [BEGIN, add_namespace("ex", Iri("urn:ex#"), Literal("x" * 300)), COMMIT, END]
-    decoder = make()
+    decoder = kernel.PatchColumnDecoder()
     before = frames([header("id", Literal("x")), BEGIN, COMMIT, END], generalized_statements=True)
     assert not list(decoder.decode(before[0]))
     with pytest.raises(TermError, match="graph of a namespace") as rejected:
@@ -255,55 +229,21 @@ def test_a_literal_as_graph_of_a_namespace(make: Maker) -> None:
     assert next(row.kind for _, row in batch.others) == OperationKind.HEADER
 
 
-def test_the_error_of_the_validator_is_raised(make: Maker) -> None:
+def test_the_error_of_the_validator_is_raised(kernel: Kernel) -> None:
     """The validator accepts a base direction, which N-Triples cannot express: that is not the
     error.
     """
     row = w.delete(None, w.iri(name=1), w.literal("x", lang="en--ltr"))
     data = w.frame(w.options(w.FRAME), w.name("urn:p"), row)
+    decoder = kernel.PatchColumnDecoder(validator=RowFactory())
     with pytest.raises(StatementError, match="the subject repeats"):
-        list(make(validator=RowFactory(), notation=Notation.RDF_1_2).decode(data))
+        list(decoder.decode(data))
 
 
-def test_rows_before_an_error_are_kept(make: Maker) -> None:
-    data = frames(
-        [BEGIN, *[add(Quad(P, P, Literal(str(n)), DEFAULT_GRAPH)) for n in range(150)], COMMIT, END]
-    )
-    decoder = make()
-    for frame in data[:2]:
-        assert list(decoder.decode(frame)) == []
-    with pytest.raises(JellyError):
-        list(decoder.decode(data[2][:-1]))
-    with pytest.raises(OrderError):
-        list(decoder.decode(data[2]))
-    [batch] = decoder.flush()
-    assert operations_of([batch]) == expected_of(data[:2], WholeTexts(), whole=False)
-    assert decoder.flush() == []
-
-
-def test_a_frame_of_repeats_comes_in_bounded_batches(make: Maker) -> None:
-    statement = add(Quad(P, P, Literal("x" * 10_000), DEFAULT_GRAPH))
-    encoder = patch_encoder.PatchEncoder(PatchOptions(), frame_rows=10_000)
-    data = [*encoder.add([BEGIN, *[statement] * 1000, COMMIT, END]), *encoder.finish()]
-    sizes = [
-        len(batch.statements.object.data) for batch in decoded(make(batch_bytes=1 << 16), data)
-    ]
-    assert sum(sizes) == 1000 * 10_002
-    assert max(sizes) <= (1 << 16) + 10_002
-
-
-def test_a_term_that_is_too_long(make: Maker) -> None:
-    limits = type(DEFAULT_LIMITS)(frame_bytes=4096)
-    data = frames([BEGIN, add(Quad(P, P, Literal("\x00" * 1000), DEFAULT_GRAPH)), COMMIT, END])
-    for validator in (None, RowFactory()):
-        with pytest.raises(LimitError, match="the length of a term's text"):
-            decoded(make(Notation.RDF_1_2, validator=validator, limits=limits), data)
-
-
-def test_headers_and_namespaces_have_text(make: Maker) -> None:
+def test_headers_and_namespaces_have_text(kernel: Kernel) -> None:
     value = Triple(BlankNode("b"), P, Literal("x", "en"))
     rows = [header("v", value), BEGIN, delete_namespace("ex", None, DEFAULT_GRAPH), COMMIT, END]
-    found = operations_of(decoded(make(), frames(rows)))
+    found = operations_in(decoded(kernel.PatchColumnDecoder(), frames(rows)))
     assert found[0].value == Header("v", '<<( _:b <urn:p> "x"@en )>>')
     assert found[2].value == Namespace("ex", None, "")
 

@@ -6,18 +6,15 @@ import pytest
 
 from jelly_plugins.codec import (
     DEFAULT_LIMITS,
-    GenericFactory,
     Iri,
     Limits,
     Operation,
     OperationKind,
-    PatchDecoder,
-    PatchEncoder,
     PatchOptions,
     PatchStatementType,
     PatchStreamType,
 )
-from jelly_plugins.codec.patch.operations import BEGIN, COMMIT, END, add_namespace, header
+from jelly_plugins.codec.patch.operations import BEGIN, COMMIT, END, header
 from jelly_plugins.codec.text.ntriples import Dialect, LineParser
 from jelly_plugins.errors import (
     JellyError,
@@ -27,7 +24,7 @@ from jelly_plugins.errors import (
     TextError,
 )
 
-pytestmark = pytest.mark.usefixtures("patch_kernel")
+from .conftest import Kernel
 
 LINES = b"""<urn:a/s> <urn:p> <urn:o> .
 <urn:a/s> <urn:p> <urn:o> .
@@ -49,41 +46,16 @@ def one_by_one(lines: bytes, kind: OperationKind, quads: bool = True) -> list[Op
 
 
 @pytest.mark.parametrize("stream_type", PatchStreamType)
-@pytest.mark.parametrize("frame_rows", [1, 4, 256])
-def test_the_same_bytes(stream_type: PatchStreamType, frame_rows: int) -> None:
-    options = PatchOptions(rdf_star=True, stream_type=stream_type)
-    encoders = [PatchEncoder(options, frame_rows=frame_rows) for _ in range(2)]
-    opening = [header("id", Iri("urn:a/s")), BEGIN, add_namespace("x", Iri("urn:a/"), Iri("urn:g"))]
-    made: list[list[bytes]] = []
-    for by_line, encoder in zip((True, False), encoders, strict=True):
-        frames = encoder.add(opening)
-        for kind in (OperationKind.DELETE, OperationKind.ADD):
-            if by_line:
-                frames += encoder.add_lines(kind, LINES, parser())
-            else:
-                frames += encoder.add(one_by_one(LINES, kind))
-            assert encoder.inside_patch
-            frames += encoder.add([add_namespace("y", Iri("urn:b"), Iri("urn:h"))])
-        made.append(frames + encoder.add([COMMIT, END]) + encoder.finish())
-    assert made[0] == made[1]
-    decoder = PatchDecoder(GenericFactory())
-    rows = [row for frame in made[0] for row in decoder.decode(frame).operations]
-    assert [row for row in rows if row.kind is OperationKind.ADD] == (
-        one_by_one(LINES, OperationKind.ADD)
-    )
-
-
-@pytest.mark.parametrize("stream_type", PatchStreamType)
 @pytest.mark.parametrize("frame_rows", [1, 2, 5, 256])
 @pytest.mark.parametrize(
     ("deleted", "added"), [(LINES, LINES), (b"", LINES), (LINES, b""), (b"", b"")]
 )
 def test_whole_patches(
-    stream_type: PatchStreamType, frame_rows: int, deleted: bytes, added: bytes
+    kernel: Kernel, stream_type: PatchStreamType, frame_rows: int, deleted: bytes, added: bytes
 ) -> None:
     """The bytes are those of the same rows."""
     options = PatchOptions(rdf_star=True, stream_type=stream_type)
-    whole, by_row = (PatchEncoder(options, frame_rows=frame_rows) for _ in range(2))
+    whole, by_row = (kernel.PatchEncoder(options, frame_rows=frame_rows) for _ in range(2))
     for number in range(1 if stream_type is PatchStreamType.FLAT else 4):
         headers = [("id", Iri(f"urn:a/{number}")), ("prev", Iri(f"urn:a/{number - 1}"))][:number]
         rows = [
@@ -105,13 +77,13 @@ def test_whole_patches(
     assert whole.finish() == by_row.finish()
 
 
-def test_whole_patches_where_none_is_allowed() -> None:
-    flat = PatchEncoder(PatchOptions(stream_type=PatchStreamType.FLAT))
+def test_whole_patches_where_none_is_allowed(kernel: Kernel) -> None:
+    flat = kernel.PatchEncoder(PatchOptions(stream_type=PatchStreamType.FLAT))
     flat.add_patch([], b"", b"", parser())
     for headers in ([], [("id", Iri("urn:a"))]):
         with pytest.raises(OrderError, match="after the one patch"):
             flat.add_patch(headers, b"", b"", parser())
-    inside = PatchEncoder(OPTIONS)
+    inside = kernel.PatchEncoder(OPTIONS)
     inside.add([BEGIN])
     with pytest.raises(OrderError, match="inside a transaction"):
         inside.add_patch([], b"", b"", parser())
@@ -126,11 +98,11 @@ def test_whole_patches_where_none_is_allowed() -> None:
     ],
 )
 def test_patches_that_cannot_be_written(
-    headers: list[tuple[str, Iri]], lines: bytes, rest: list[Operation]
+    kernel: Kernel, headers: list[tuple[str, Iri]], lines: bytes, rest: list[Operation]
 ) -> None:
     """What comes before the error is written, as by rows."""
     options = PatchOptions(rdf_star=True, max_datatype_table_size=int(lines.startswith(LINES)))
-    whole, by_row = (PatchEncoder(options) for _ in range(2))
+    whole, by_row = (kernel.PatchEncoder(options) for _ in range(2))
     errors = []
     with pytest.raises(JellyError) as error:
         whole.add_patch(headers, b"", lines, parser())
@@ -146,49 +118,47 @@ def test_patches_that_cannot_be_written(
     assert whole.add(rest) == by_row.add(rest)
 
 
-def test_triples() -> None:
-    options = PatchOptions(statement_type=PatchStatementType.TRIPLES)
-    lines = b"<urn:s> <urn:p> <urn:o> .\n<urn:s> <urn:p> _:b .\n"
-    made = []
-    for by_line in (True, False):
-        encoder = PatchEncoder(options)
-        if by_line:
-            encoder.add_lines(OperationKind.ADD, lines, parser(quads=False))
-        else:
-            encoder.add(one_by_one(lines, OperationKind.ADD, quads=False))
-        made.append(encoder.add([END]) + encoder.finish())
-    assert made[0] == made[1]
-    with pytest.raises(StatementError, match="of 4 terms in a stream of statements of 3"):
-        PatchEncoder(options).add_lines(OperationKind.ADD, lines, parser())
-    with pytest.raises(StatementError, match="of 4 terms in a stream of statements of 3"):
-        PatchEncoder(options).add_patch([], b"", lines, parser())
+TRIPLES = PatchOptions(statement_type=PatchStatementType.TRIPLES)
+WIDTH = "of 4 terms in a stream of statements of 3"
 
 
 @pytest.mark.parametrize(
-    ("lines", "error"),
+    ("lines", "options", "error", "match"),
     [
-        (b"<urn:s> <urn:p> .\n", TextError),
-        (b"<urn:s> <urn:p> <urn:o> .\n\xff\n", TextError),
-        (b"<urn:s> <urn:p> <<( <urn:s> <urn:p> <urn:o> )>> .\n", StatementError),
+        (b"<urn:s> <urn:p> .\n", PatchOptions(), TextError, "line 1, column 17: no object"),
+        (LINES[:28] + b"\xff\n", PatchOptions(), TextError, "line 2, column 1: not valid UTF-8"),
+        (LINES, PatchOptions(), StatementError, "rdf_star"),
+        (LINES, TRIPLES, StatementError, WIDTH),
     ],
 )
-def test_lines_that_cannot_be_written(lines: bytes, error: type[JellyError]) -> None:
-    encoder = PatchEncoder(PatchOptions())
-    with pytest.raises(error):
-        encoder.add_lines(OperationKind.ADD, lines, parser())
+def test_lines_that_cannot_be_written(
+    kernel: Kernel, lines: bytes, options: PatchOptions, error: type[JellyError], match: str
+) -> None:
+    with pytest.raises(error, match=match):
+        kernel.PatchEncoder(options).add_lines(OperationKind.ADD, lines, parser())
+    with pytest.raises(error, match=match):
+        kernel.PatchEncoder(options).add_patch([], b"", lines, parser())
 
 
-def test_lines_where_no_statement_is_allowed() -> None:
-    flat = PatchEncoder(PatchOptions(stream_type=PatchStreamType.FLAT))
+def test_lines_of_triples(kernel: Kernel) -> None:
+    lines = b"<urn:s> <urn:p> <urn:o> .\n<urn:s> <urn:p> _:b .\n"
+    by_line, one = kernel.PatchEncoder(TRIPLES), kernel.PatchEncoder(TRIPLES)
+    by_line.add_lines(OperationKind.ADD, lines, parser(quads=False))
+    one.add(one_by_one(lines, OperationKind.ADD, quads=False))
+    assert by_line.add([END]) == one.add([END])
+
+
+def test_lines_where_no_statement_is_allowed(kernel: Kernel) -> None:
+    flat = kernel.PatchEncoder(PatchOptions(stream_type=PatchStreamType.FLAT))
     flat.add([END])
     for lines in (LINES, b"", b"malformed\n"):
         with pytest.raises(OrderError):
             flat.add_lines(OperationKind.ADD, lines, parser())
 
 
-def test_a_rejected_line_does_not_begin_a_patch() -> None:
+def test_a_rejected_line_does_not_begin_a_patch(kernel: Kernel) -> None:
     """A comment does not begin one either."""
-    encoder = PatchEncoder(OPTIONS)
+    encoder = kernel.PatchEncoder(OPTIONS)
     encoder.add_lines(OperationKind.ADD, b"# Nothing\n", parser())
     assert not encoder.inside_patch
     options = PatchOptions(
@@ -196,7 +166,7 @@ def test_a_rejected_line_does_not_begin_a_patch() -> None:
         stream_type=PatchStreamType.PUNCTUATED,
         max_datatype_table_size=0,
     )
-    encoder = PatchEncoder(options)
+    encoder = kernel.PatchEncoder(options)
     # The entries of its IRIs are written before the line is rejected for its datatype.
     with pytest.raises(JellyError):
         encoder.add_lines(OperationKind.ADD, b'<urn:s> <urn:p> "x"^^<urn:d> .\n', parser(False))
@@ -204,13 +174,13 @@ def test_a_rejected_line_does_not_begin_a_patch() -> None:
     assert len(encoder.finish()) == 1
 
 
-def test_a_frame_that_is_too_long_is_rejected_at_its_line() -> None:
+def test_a_frame_that_is_too_long_is_rejected_at_its_line(kernel: Kernel) -> None:
     limits = Limits(frame_bytes=300)
     read = LineParser(Dialect.RDF_1_2, False, False, limits, quads=False)
     options = PatchOptions(
         statement_type=PatchStatementType.TRIPLES, stream_type=PatchStreamType.FRAME
     )
-    encoder = PatchEncoder(options, limits=limits)
+    encoder = kernel.PatchEncoder(options, limits=limits)
     lines = b"".join(b'<urn:s> <urn:p> "%0200d" .\n' % number for number in range(2))
     with pytest.raises(LimitError, match="the length of a frame") as rejected:
         encoder.add_lines(OperationKind.ADD, lines, read)

@@ -36,7 +36,6 @@ from jelly_plugins.io.streams import (
 )
 
 from ..fuzz.readers import rows_of
-from ..fuzz.statements import Terms
 from .conftest import Kernel
 from .test_columns import batches_of, cells, columns_of
 
@@ -169,38 +168,6 @@ def test_lookups_of_a_reader_stay_within_its_limit(kernel: Kernel) -> None:
             read += len(decoder.decode(frame).statements)
     assert read == written
     assert 10 < rejected < written
-
-
-def test_random_statements(kernel: Kernel) -> None:
-    for seed in range(25):
-        rng = random.Random(seed)
-        terms = Terms(rng)
-        options = StreamOptions(
-            physical_type=rng.choice(list(PhysicalType)),
-            generalized_statements=True,
-            rdf_star=True,
-            max_name_table_size=rng.choice((8, 12, 100)),
-            max_prefix_table_size=rng.choice((0, 1, 3)),
-            max_datatype_table_size=rng.choice((1, 3)),
-        )
-        width = 3 if options.physical_type is PhysicalType.TRIPLES else 4
-        settings = {"frame_rows": rng.choice((1, 7)), "restart_every": rng.choice((1, 50, 300))}
-        encoder = kernel.Encoder(options, **settings)
-        written: list[Any] = []
-        frames: list[bytes] = []
-        before = None
-        for _ in range(80):
-            before = terms.statement(width, before)
-            try:
-                frames += encoder.add([before])
-            except JellyError:
-                continue
-            written.append(tuple(before))
-        frames += encoder.finish()
-        assert list(map(tuple, kernel.statements(*frames))) == written
-        for point in marked(frames):
-            found = list(map(tuple, kernel.statements(*frames[point:])))
-            assert found == written[len(written) - len(found) :]
 
 
 def test_the_key_of_restart_points_is_reserved(kernel: Kernel) -> None:

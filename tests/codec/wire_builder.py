@@ -84,14 +84,14 @@ def options(
     )
 
 
-def _entry(number: int, value: str | bytes, id: int = 0) -> bytes:  # noqa: A002
+def entry(number: int, value: str | bytes, id: int = 0) -> bytes:  # noqa: A002
+    """A row with an entry of a lookup: its value, and an optional id."""
     return row(number, varint_field(1, id) + text(2, value))
 
 
-#: Entries of lookups, of a value and an optional id.
-name = partial(_entry, Row.NAME)
-prefix = partial(_entry, Row.PREFIX)
-datatype = partial(_entry, Row.DATATYPE)
+name = partial(entry, Row.NAME)
+prefix = partial(entry, Row.PREFIX)
+datatype = partial(entry, Row.DATATYPE)
 
 
 def iri(prefix: int = 0, name: int = 0) -> WireTerm:
@@ -137,14 +137,15 @@ def quoted(
     return WireTerm(Kind.TRIPLE, _positions({"s": s, "p": p, "o": o}))
 
 
-def _statement(number: int, *terms: WireTerm | None, **named: WireTerm | None) -> bytes:
+def statement(number: int, *terms: WireTerm | None, **named: WireTerm | None) -> bytes:
+    """A row of a statement, with terms by position, or by ``s``, ``p``, ``o`` and ``g`` in the
+    order that they have on the wire; a missing term repeats. A triple with a graph is invalid.
+    """
     return row(number, _positions({**dict(zip("spog", terms, strict=False)), **named}))
 
 
-#: Rows of a statement, with terms by position, or by ``s``, ``p``, ``o`` and ``g`` in the order
-#: that they have on the wire; a missing term repeats. A triple with a graph is invalid.
-triple = partial(_statement, Row.TRIPLE)
-quad = partial(_statement, Row.QUAD)
+triple = partial(statement, Row.TRIPLE)
+quad = partial(statement, Row.QUAD)
 
 
 def graph_start(term: WireTerm | None = None) -> bytes:

@@ -11,7 +11,13 @@ import random
 from collections.abc import Callable, Iterator
 from typing import Any, Final
 
-from jelly_plugins.codec import DEFAULT_LIMITS, GenericFactory, Limits
+from jelly_plugins.codec import (
+    DEFAULT_LIMITS,
+    GenericFactory,
+    Limits,
+    Operation,
+    OperationKind,
+)
 from jelly_plugins.codec.patch.columns import OperationColumns, PatchColumnDecoder
 from jelly_plugins.codec.patch.decoder import PatchDecoder
 from jelly_plugins.codec.rdf.decoder import Decoder
@@ -174,23 +180,17 @@ def patch_columns(
     return [*batches, *made, state], None
 
 
-def operations_of(columns: OperationColumns) -> Iterator[Any]:
+def operations_of(columns: OperationColumns) -> Iterator[Operation]:
     """Yield the operations of columns, in order; terms are text."""
-    statements = columns.statements
-    named = (statements.subject, statements.predicate, statements.object)
-    graphs = statements.graph.values() if statements.graph else [None] * statements.rows
-    others = iter(columns.others)
-    position, other = next(others, (None, None))
-    rows = zip(*(column.values() for column in named), graphs, columns.adds, strict=True)
-    for number, row in enumerate(rows):
-        while position == number:
-            yield other
-            position, other = next(others, (None, None))
-        yield row
-    while position is not None:
-        assert position == statements.rows
-        yield other
-        position, other = next(others, (None, None))
+    others = list(columns.others)
+    assert len(columns.adds) == columns.statements.rows
+    for number, terms in enumerate(rows_of(columns.statements)):
+        while others and others[0][0] == number:
+            yield others.pop(0)[1]
+        kind = OperationKind.ADD if columns.adds[number] else OperationKind.DELETE
+        yield Operation(kind, tuple(term or "" for term in terms))
+    assert all(place == columns.statements.rows for place, _ in others)
+    yield from (row for _, row in others)
 
 
 def _operations_in(frames: list[bytes]) -> int:
