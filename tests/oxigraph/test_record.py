@@ -19,6 +19,7 @@ from jelly_plugins.codec import OperationKind
 from jelly_plugins.oxigraph import (
     BOOKKEEPING,
     Recorder,
+    dump,
     load,
     positions,
     record,
@@ -378,6 +379,51 @@ def test_a_replica_is_equal_after_every_transaction(
         replay(copy, path, check_unmatched=True)
         assert data(copy) == data(store)
     recorder.close()
+
+
+#: Patches of several transactions, with and without TX and TC; applied twice, each would show.
+SEVERAL = """H id <urn:1> .
+TX .\nA _:b <urn:p> <urn:o> .\nTC .\nTX .\nA <urn:s> <urn:p> <urn:aborted> .\nTA .
+TX .\nD _:b <urn:p> <urn:o> .\nTC .\nA _:c <urn:p> <urn:o> .\nD _:c <urn:p> <urn:o> .\nZ .
+"""
+
+
+@pytest.mark.parametrize("again", ["", SEVERAL, SEVERAL[: SEVERAL.index("TX")] + "Z .\n"])
+def test_a_recorder_counts_transactions_as_a_replay_does(
+    store: ox.Store, again: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "log.rdfp"
+    path.write_text(SEVERAL + again)
+    assert replay(store, path).transactions == 3
+    [position] = positions(store)
+    record(store, path).close()
+    assert positions(store) == [position]
+    assert replay(store, path).transactions == 0
+    with record(store, path) as recorder:
+        recorder.add(quad(1))
+    assert replay(store, path).transactions == 0
+
+
+def test_a_dump_of_a_store_that_is_being_recorded(tmp_path: Path) -> None:
+    store, copy = ox.Store(), ox.Store()
+    path, file = tmp_path / "log.jellyp", tmp_path / "dump.jelly"
+    with record(store, path) as recorder:
+        recorder.add(quad(0))
+        with pytest.raises(ChainError, match="close the recorder, which writes"):
+            dump(store, file, bookkeeping=True)
+        assert dump(store, file) == 1
+    dump(store, file, bookkeeping=True)
+    load(copy, file, bookkeeping=True)
+    assert replay(copy, path).patches == 0
+    with record(store, path) as recorder:
+        recorder.add(quad(1))
+    assert replay(copy, path).patches == 1
+
+
+def test_a_recorder_leaves_no_graph_of_its_own(tmp_path: Path) -> None:
+    store = ox.Store()
+    record(store, tmp_path / "log.jellyp").close()
+    assert list(store.named_graphs()) == []
 
 
 #: Records changes to the store of a folder until it is killed; says what was acknowledged.

@@ -438,12 +438,6 @@ def test_what_is_no_patch(store: Store) -> None:
         backend.replay(store.store, [1])
 
 
-@pytest.mark.parametrize("graph", [None, "urn:g", URIRef("urn:g"), ox.Literal("g")])
-def test_a_graph_that_is_no_term_of_the_store(graph: Any) -> None:
-    with pytest.raises(TypeError, match="a NamedNode, BlankNode or DefaultGraph"):
-        oxigraph_backend.replay(ox.Store(), log(ONE), graph=graph)
-
-
 def test_threads_that_use_an_oxigraph_store_of_rdflib_first(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
