@@ -30,17 +30,6 @@ def test_the_entry_point_names_the_backend() -> None:
     assert BACKEND.name == "oxigraph"
 
 
-def test_it_loads_and_dumps() -> None:
-    store, copy = ox.Store(), ox.Store()
-    graph = ox.NamedNode("urn:g")
-    data = jelly(Triple(S, P, O))
-    assert BACKEND.load(store, data, graph=graph, blank_nodes="keep", atomic=False) == 1
-    file = io.BytesIO()
-    assert BACKEND.dump(store, file, frame_rows=10) == 1
-    assert BACKEND.load(copy, file.getvalue()) == 1
-    assert contents(copy) == contents(store) == {"<urn:s> <urn:p> <urn:o> <urn:g>", "graph <urn:g>"}
-
-
 def test_declarations_that_are_not_used_are_no_reason_to_reject() -> None:
     data = jelly(Triple(S, P, O), generalized_statements=True, rdf_star=True)
     assert BACKEND.load(ox.Store(), data) == 1

@@ -118,17 +118,6 @@ def test_text_in_chunks() -> None:
         list(reader.ending())
 
 
-def test_several_rows_on_a_line() -> None:
-    assert read("TX . TC . TX . A <urn:s> <urn:p> <urn:o> . TC .Z.") == [
-        BEGIN,
-        COMMIT,
-        BEGIN,
-        add(quad(S, P, OB)),
-        COMMIT,
-        END,
-    ]
-
-
 def test_triples_and_quads() -> None:
     text = 'A <urn:s> <urn:p> <urn:o> .\nPA "x" <urn:s> .\nPD "x" .'
     assert read(text, TRIPLES) == [
@@ -173,19 +162,6 @@ TC .
         add_namespace("ex", Iri("urn:ex#"), DEFAULT_GRAPH),
         *(add(quad(b, P, Literal(lex, datatype=XSD + kind))) for lex, kind in values),
         add(quad(b, P, quoted)),
-        COMMIT,
-        END,
-    ]
-
-
-def test_rdflib() -> None:
-    # A header without its dot, blank nodes without angle brackets.
-    text = 'H id <uuid:1> .\nH prev <uuid:0>\nTX .\nA _:b <urn:p> "x"@en .\nTC .\n'
-    assert read(text) == [
-        header("id", Iri("uuid:1")),
-        header("prev", Iri("uuid:0")),
-        BEGIN,
-        add(quad(BlankNode("b"), P, Literal("x", langtag="en"))),
         COMMIT,
         END,
     ]
@@ -266,6 +242,7 @@ def test_headers_open_patches() -> None:
         ([BEGIN, COMMIT, END, END], "TX .\nTC .\nZ .\nZ .\n"),
         ([END, BEGIN, COMMIT, END], "Z .\nTX .\nTC .\n"),
         ([BEGIN, COMMIT, END, BEGIN, ABORT, END], "TX .\nTC .\nZ .\nTX .\nTA .\n"),
+        ([header("id", S), END], "H id <urn:s> .\nZ .\n"),
     ],
 )
 def test_z_is_written_where_it_is_needed(rows: list[Operation], text: str) -> None:
