@@ -11,7 +11,6 @@ from pathlib import Path
 import pyoxigraph as ox
 import pytest
 
-from jelly_plugins import read
 from jelly_plugins.backends import backend_names, get_backend, owner_of
 from jelly_plugins.io.streams import encode, write_delimited
 from jelly_plugins.messages import write_messages
@@ -105,17 +104,3 @@ def test_ontologies(new_store: Callable[[], ox.Store], name: str, tmp_path: Path
     back = tmp_path / "back.jelly.gz"
     assert dump(store, back) == len(source)
     assert contents(read_quads(back)) == contents(store)
-
-
-def test_observations(new_store: Callable[[], ox.Store], tmp_path: Path) -> None:
-    path = shared("data/assist-iot-weather_100kt.jelly.gz")
-    store = new_store()
-    assert load(store, path, graph=ox.NamedNode("urn:weather")) == 100_000
-    assert len(store) == 70_469
-    source = ox.Store()
-    source.extend(read_quads(path))
-    back = tmp_path / "back.jelly"
-    assert dump(store, back, graph=ox.NamedNode("urn:weather")) == 70_469
-    assert contents(read_quads(back)) == contents(source)
-    # Far fewer bytes than the text, and readable without pyoxigraph.
-    assert sum(1 for _ in read(back)) == 70_469

@@ -661,15 +661,3 @@ def test_a_broken_log_gives_a_result_or_an_error(write: Any, seed: int) -> None:
     # Nothing is left of a transaction that was not applied.
     assert data(store) == applied[-1]
     assert len(positions(store)) <= 1
-
-
-@pytest.mark.parametrize("ending", ["jellyp", "rdfp"])
-@pytest.mark.parametrize("text", [b"", b"\n", b"\x00", b"\xff" * 40, b"# nothing\n"])
-def test_logs_of_nothing(ending: str, text: bytes, tmp_path: Path) -> None:
-    path = tmp_path / f"log.{ending}"
-    path.write_bytes(text)
-    store = ox.Store()
-    error = rejected(store, path)
-    assert error is None or str(error).startswith(str(path))
-    assert (error is None) is ((not text.strip() and ending == "rdfp") or text.startswith(b"#"))
-    assert contents(store) == set()
