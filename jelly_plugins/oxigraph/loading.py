@@ -26,19 +26,20 @@ Reference: RDF 1.2 Concepts, section "Triple Terms and Reification".
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
 from hashlib import blake2b
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, Final, Literal, Self, TypeAlias, Unpack, get_args
 
-from pyoxigraph import BlankNode, NamedNode, Quad, RdfFormat, Store, Triple, parse
+from pyoxigraph import BlankNode, NamedNode, Quad, RdfFormat, Store, parse
 
 from ..backends import BlankNodes
 from ..codec import DEFAULT_LIMITS, AnyFrame, Limits, PhysicalType
 from ..codec.common.canonical_labels import canonical_labels
 from ..codec.text.lines import unescaped
+from ..codec.text.ntriples import read_label
 from ..errors import JellyError, LimitError, TermError
 from ..formats.convert import open_reader, reject_jelly
 from ..formats.lines import without_graphs
@@ -75,7 +76,6 @@ from .terms import (
     check_graph,
     check_store,
     describe_directed,
-    may_have_blank_nodes,
 )
 
 if TYPE_CHECKING:
@@ -260,9 +260,8 @@ def load(
         bookkeeping=bookkeeping,
         progress=settings.progress,
     ) as text:
-        text.limited = blank_nodes == "canonicalize" or (
-            settings.atomic and not (in_memory and text.renames)
-        )
+        text.canonical = blank_nodes == "canonicalize"
+        text.limited = text.canonical or (settings.atomic and not (in_memory and text.renames))
         if settings.atomic and text.renames:
             source, size = _held(chunk.text for chunk in text.chunks())
             try:
@@ -278,8 +277,6 @@ def load(
                 raise
         else:
             quads = text.quads()
-            if blank_nodes == "canonicalize":
-                quads = canonicalized(quads, graph, text.empty_graphs)
             if settings.atomic:
                 _add_at_once(store, quads, in_memory=in_memory)
             while batch := _batch(quads, text):
@@ -357,6 +354,7 @@ class _Text:
     :ivar size: bytes of their text.
     :ivar limited: whether the statements are held, so that their bytes are bounded: a long
         namespace makes gigabytes of quads out of many short statements.
+    :ivar canonical: whether blank nodes get canonical labels.
     :ivar empty_graphs: names of graphs without a statement, complete at the end.
     :ivar renames: whether Oxigraph's parser makes the new blank nodes. In a stream of graphs they
         are made here, since a node may name an empty graph, too.
@@ -374,7 +372,7 @@ class _Text:
         progress: Progress | None = None,
     ) -> None:
         self.statements = self.size = 0
-        self.limited = False
+        self.limited = self.canonical = False
         self.empty_graphs: set[NamedNode | BlankNode] = set()
         self.renames = renames
         self._steps = Steps(progress)
@@ -464,6 +462,28 @@ class _Text:
         self._declare(declared)
         self._steps.end(self.statements)
 
+    def _canonical(self) -> Iterator[bytes]:
+        """The text of the source with canonical labels for its blank nodes. Statements with blank
+        nodes are held in memory, and come last.
+
+        Labels come from terms as the source has them, before the store changes any, so that other
+        readers of the same source find the same labels. Empty graphs get the labels of nodes in
+        statements, and new ones if no statement has them.
+        """
+        held: list[bytes] = []
+        for chunk in self.chunks():
+            lines = chunk.text.splitlines(keepends=True) if b"_:" in chunk.text else []
+            held += (line for line in lines if b"_:" in line)
+            yield b"".join(line for line in lines if b"_:" not in line) if lines else chunk.text
+        text = b"".join(held)
+        quads = parse(text, RdfFormat.N_QUADS, lenient=self.reader.validated)
+        labels = canonical_labels(map(tuple, quads), describe_directed)
+        yield relabelled(text, lambda label: labels[read_label(label.decode())].encode())
+        for node in [name for name in self.empty_graphs if isinstance(name, BlankNode)]:
+            label = labels.get(read_label(node.value))
+            self.empty_graphs.remove(node)
+            self.empty_graphs.add(BlankNode() if label is None else BlankNode(label))
+
     def _declare(self, declared: dict[str, str]) -> None:
         if self._on_namespace is None or declared == self.reader.namespaces:
             return
@@ -481,7 +501,7 @@ class _Text:
             lenient=self.reader.validated,
             rename_blank_nodes=self.renames,
         )
-        texts = (chunk.text for chunk in self.chunks())
+        texts = self._canonical() if self.canonical else (chunk.text for chunk in self.chunks())
         # New nodes are those of one source; otherwise bytes are parsed faster than a file, of which
         # the parser takes 2 KB at a time.
         quads: Iterator[Quad] = (
@@ -549,51 +569,6 @@ def _in_memory(store: Store) -> bool:
     except (RuntimeError, OSError) as error:
         return "in-memory" in str(error)
     return False
-
-
-def canonicalized(
-    quads: Iterable[Quad],
-    graph: GraphName | None,
-    empty_graphs: set[NamedNode | BlankNode],
-) -> Iterator[Quad]:
-    """Quads with canonical labels for their blank nodes, in another order; see
-    ``canonical_labels``.
-
-    All quads with blank nodes are held in memory. Labels come from terms as the source has them,
-    before the store changes any, so that other readers of the same source find the same labels.
-
-    :param graph: the graph that a source of triples goes into, which is not part of the source.
-    :param empty_graphs: names of graphs without statements, all of them once ``quads`` have ended.
-        Blank nodes among them get the same labels as in quads, and new ones if no quad has them.
-    """
-    held: list[Quad] = []
-    for quad in quads:
-        if may_have_blank_nodes(quad):
-            held.append(quad)
-        else:
-            yield quad
-    own_graphs = graph is None
-    labels = canonical_labels(
-        (tuple(quad) if own_graphs else (*quad.triple, DEFAULT_GRAPH) for quad in held),
-        describe_directed,
-    )
-
-    for node in [name for name in empty_graphs if isinstance(name, BlankNode)]:
-        label = labels.get(describe_directed(node)[1])
-        empty_graphs.remove(node)
-        empty_graphs.add(BlankNode() if label is None else BlankNode(label))
-
-    def term(old: Any) -> Any:
-        if isinstance(old, BlankNode):
-            return BlankNode(labels[describe_directed(old)[1]])
-        if isinstance(old, Triple):
-            return Triple(*map(term, old))
-        return old
-
-    for quad in held:
-        name = quad.graph_name
-        made = Triple(*map(term, quad.triple))
-        yield Quad(made.subject, made.predicate, made.object, term(name) if own_graphs else name)
 
 
 class _UnsureError(Exception):

@@ -135,11 +135,6 @@ class Fresh:
         return BlankNode("b" + digest.hexdigest()[1:])
 
 
-def may_have_blank_nodes(quad: Quad) -> bool:
-    """Whether a term of a quad is a blank node or a quoted triple, which may hold one."""
-    return any(isinstance(term, BlankNode | Triple) for term in quad)
-
-
 class OxigraphFactory:
     """Makes pyoxigraph's terms for one reading; statements are its ``Triple`` and ``Quad``.
 

@@ -11,7 +11,6 @@ from pathlib import Path
 import pyoxigraph as ox
 import pytest
 
-from jelly_plugins import read
 from jelly_plugins.backends import backend_names, get_backend, owner_of
 from jelly_plugins.io.streams import encode, write_delimited
 from jelly_plugins.messages import write_messages
@@ -28,17 +27,6 @@ def test_the_entry_point_names_the_backend() -> None:
     assert "oxigraph" in backend_names()
     assert get_backend("oxigraph") is BACKEND
     assert BACKEND.name == "oxigraph"
-
-
-def test_it_loads_and_dumps() -> None:
-    store, copy = ox.Store(), ox.Store()
-    graph = ox.NamedNode("urn:g")
-    data = jelly(Triple(S, P, O))
-    assert BACKEND.load(store, data, graph=graph, blank_nodes="keep", atomic=False) == 1
-    file = io.BytesIO()
-    assert BACKEND.dump(store, file, frame_rows=10) == 1
-    assert BACKEND.load(copy, file.getvalue()) == 1
-    assert contents(copy) == contents(store) == {"<urn:s> <urn:p> <urn:o> <urn:g>", "graph <urn:g>"}
 
 
 def test_declarations_that_are_not_used_are_no_reason_to_reject() -> None:
@@ -116,17 +104,3 @@ def test_ontologies(new_store: Callable[[], ox.Store], name: str, tmp_path: Path
     back = tmp_path / "back.jelly.gz"
     assert dump(store, back) == len(source)
     assert contents(read_quads(back)) == contents(store)
-
-
-def test_observations(new_store: Callable[[], ox.Store], tmp_path: Path) -> None:
-    path = shared("data/assist-iot-weather_100kt.jelly.gz")
-    store = new_store()
-    assert load(store, path, graph=ox.NamedNode("urn:weather")) == 100_000
-    assert len(store) == 70_469
-    source = ox.Store()
-    source.extend(read_quads(path))
-    back = tmp_path / "back.jelly"
-    assert dump(store, back, graph=ox.NamedNode("urn:weather")) == 70_469
-    assert contents(read_quads(back)) == contents(source)
-    # Far fewer bytes than the text, and readable without pyoxigraph.
-    assert sum(1 for _ in read(back)) == 70_469

@@ -89,19 +89,6 @@ def test_what_is_canonical_is_kept(datatype: str) -> None:
     assert [factory.literal(form, None, datatype) for form in some] == list(map(str, expected))
 
 
-@pytest.mark.parametrize("datatype", [*sorted(FORMS), *OTHERS])
-def test_every_literal_is_what_the_store_makes_of_it(datatype: str) -> None:
-    rng = random.Random(datatype)
-    like = datatype if datatype in FORMS else rng.choice(sorted(FORMS))
-    node = ox.NamedNode(datatype)
-    literals = [ox.Literal(candidate(like, rng), datatype=node) for _ in range(8000)]
-    expected = stored(literals)
-    made = canonicals(literals)
-    assert [made[literal] for literal in literals] == expected
-    for literal, known in rng.sample(list(zip(literals, expected, strict=True)), 50):
-        assert canonical(literal) == known
-
-
 #: All datatypes of XML Schema that literals are written with, and one that is none of them.
 ALL = [
     *(

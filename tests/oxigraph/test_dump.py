@@ -86,16 +86,17 @@ def test_a_graph_is_flat_triples(filled: ox.Store, name: Any) -> None:
     assert len(found) == 3
 
 
-def test_an_absent_graph_is_an_empty_stream(filled: ox.Store) -> None:
-    options, frames, _ = dumped(filled, graph=N("urn:absent"))
-    assert options.physical_type is PhysicalType.TRIPLES
-    assert [frame.statements for frame in frames] == [[]]
-
-
+@pytest.mark.parametrize("graph", [None, N("urn:absent")])
 @pytest.mark.parametrize("options", [None, GRAPHS])
-def test_an_empty_store_is_an_empty_stream(store: ox.Store, options: StreamOptions | None) -> None:
-    _, frames, _ = dumped(store, options=options)
-    assert [(frame.statements, frame.graphs) for frame in frames] == [([], [])]
+def test_nothing_is_an_empty_stream(
+    store: ox.Store, graph: Any, options: StreamOptions | None
+) -> None:
+    if graph is not None:
+        store.add(ox.Quad(graph, graph, graph))
+    found, frames, _ = dumped(store, graph=graph, options=options)
+    assert [frame.statements for frame in frames] == [[]]
+    is_triples = graph is not None and options is None
+    assert (found.physical_type is PhysicalType.TRIPLES) is is_triples
 
 
 def test_a_store_by_graphs_keeps_empty_ones(filled: ox.Store) -> None:
@@ -107,10 +108,7 @@ def test_a_store_by_graphs_keeps_empty_ones(filled: ox.Store) -> None:
     copy = ox.Store()
     load(copy, data, blank_nodes="keep")
     assert contents(copy) == contents(filled)
-
-
-def test_quads_have_no_empty_graphs(filled: ox.Store) -> None:
-    filled.add_graph(N("urn:empty"))
+    # Quads have no empty graphs.
     copy = ox.Store()
     load(copy, dumped(filled)[2])
     assert not copy.contains_named_graph(N("urn:empty"))
@@ -173,9 +171,19 @@ def test_options_are_used(filled: ox.Store) -> None:
     assert dumped(filled, options=wanted)[0] == wanted
 
 
-def test_a_store_is_no_triples(store: ox.Store) -> None:
-    with pytest.raises(OptionsError, match="name the graph"):
-        dump(store, io.BytesIO(), options=StreamOptions())
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (StreamOptions(), "name the graph"),
+        (
+            StreamOptions(physical_type=PhysicalType.QUADS, logical_type=LogicalType.NAMED_GRAPHS),
+            "NAMED_GRAPHS",
+        ),
+    ],
+)
+def test_options_that_do_not_match(store: ox.Store, options: Any, message: str) -> None:
+    with pytest.raises(OptionsError, match=message):
+        dump(store, io.BytesIO(), options=options)
 
 
 @pytest.mark.parametrize(
@@ -193,12 +201,6 @@ def test_one_element_is_one_frame(
     options = StreamOptions(physical_type=physical_type, logical_type=logical_type)
     _, frames, _ = dumped(store, options=options, graph=graph)
     assert len(frames) == 1
-
-
-def test_other_elements_are_rejected(store: ox.Store) -> None:
-    options = StreamOptions(physical_type=PhysicalType.QUADS, logical_type=LogicalType.NAMED_GRAPHS)
-    with pytest.raises(OptionsError, match="NAMED_GRAPHS"):
-        dump(store, io.BytesIO(), options=options)
 
 
 def test_paths_are_compressed_and_replaced_as_a_whole(filled: ox.Store, tmp_path: Path) -> None:

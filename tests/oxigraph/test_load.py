@@ -76,17 +76,6 @@ def put(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[..., ox.Stor
     return make
 
 
-@pytest.mark.parametrize("blank_nodes", ["fresh", "keep"])
-@pytest.mark.parametrize("graph", [GRAPH, ox.BlankNode("g"), ox.DefaultGraph()])
-@pytest.mark.parametrize("number", [1, SMALL + 1])
-def test_triples_go_into_a_graph(put: Any, graph: Any, blank_nodes: Any, number: int) -> None:
-    data = jelly(*numbered(number), Triple(S, P, Literal("a . \n b")))
-    store = put(data, quads=number + 1, graph=graph, blank_nodes=blank_nodes)
-    assert set(store) == set(read_quads(data, graph=graph))
-    assert {quad.graph_name for quad in store} == {graph}
-    assert len(store) == number + 1
-
-
 def test_quads_go_where_they_say(put: Any) -> None:
     data = jelly(Quad(S, P, O, G), Quad(S, P, O, DEFAULT_GRAPH), Quad(S, P, O, BlankNode("g")))
     store = put(data, quads=3, blank_nodes="keep")
@@ -101,13 +90,6 @@ def test_quads_are_rejected_with_a_graph(put: Any, before: bytes, blank_nodes: A
     with pytest.raises(TermError, match="a quad in a named graph") as caught:
         put(data, quads=0, graph=GRAPH, blank_nodes=blank_nodes, concatenated=True)
     assert caught.value.source == "<bytes>"
-
-
-def test_a_graph_is_a_graph_name(put: Any) -> None:
-    with pytest.raises(TypeError, match=r"graph must be a NamedNode, .* \(got 'urn:g'\)$"):
-        put(jelly(Triple(S, P, O)), quads=1, graph="urn:g")
-    with pytest.raises(ValueError, match="'reject' or 'reify'"):
-        put(jelly(Triple(S, P, O)), quads=1, quoted_triples="drop")
 
 
 def test_sources_of_every_kind(put: Any, tmp_path: Path) -> None:
@@ -154,20 +136,22 @@ def test_reading_quads_is_lazy() -> None:
 
 
 @pytest.mark.parametrize("physical_type", PhysicalType)
+@pytest.mark.parametrize("number", [1, SMALL + 1])
 def test_statements_of_the_default_graph_go_into_a_graph(
-    store: ox.Store, physical_type: PhysicalType
+    store: ox.Store, physical_type: PhysicalType, number: int
 ) -> None:
-    statement = Quad(S, P, O, DEFAULT_GRAPH)
-    if physical_type is PhysicalType.TRIPLES:
-        statement = Triple(S, P, O)
-    data = jelly(statement, physical_type=physical_type)
+    statements: list[Any] = [*numbered(number - 1), Triple(S, P, Literal("a . \n b"))]
+    if physical_type is not PhysicalType.TRIPLES:
+        statements = [Quad(*each, DEFAULT_GRAPH) for each in statements]
+    data = jelly(*statements, physical_type=physical_type)
+    ways: list[dict[str, Any]] = [{"blank_nodes": "keep"}, {"quoted_triples": "reify"}]
+    ways += [{"atomic": False}, {"blank_nodes": "canonicalize"}, {}]
     for graph in (GRAPH, ox.BlankNode("g"), ox.DefaultGraph()):
-        for blank_nodes in ("fresh", "keep"):
-            assert load(store, data, graph=graph, blank_nodes=blank_nodes) == 1
-        assert load(store, data, graph=graph, quoted_triples="reify") == 1
-        assert load(store, data, graph=graph, atomic=False) == 1
+        for settings in ways if number == 1 else ways[:1]:
+            assert load(store, data, graph=graph, **settings) == number
+        assert set(store) == set(read_quads(data, graph=graph))
         assert {quad.graph_name for quad in store} == {graph}
-        assert len(store) == 1
+        assert len(store) == number
         store.clear()
 
 
@@ -260,29 +244,20 @@ def test_an_empty_graph_named_by_a_literal_is_rejected_before_anything_is_added(
 
 
 @pytest.mark.parametrize("atomic", [True, False])
-@pytest.mark.parametrize("number", [0, 5, 25_000])
-def test_progress_ends_at_all(store: ox.Store, number: int, atomic: bool) -> None:
+@pytest.mark.parametrize("number", [0, 5, 25_000, BATCH + 10_000])
+def test_progress(store: ox.Store, number: int, atomic: bool) -> None:
+    """It ends at all statements, and may read the store, which has whole batches."""
     reported: list[int] = []
-    load(store, jelly(*numbered(number)), atomic=atomic, progress=reported.append)
-    assert len(reported) == 1 + number // 10_000
-    assert sum(reported) == number
-
-
-def test_progress_may_read_the_store(store: ox.Store) -> None:
-    sizes: list[int] = []
-    load(store, jelly(*numbered(25_000)), progress=lambda *_: sizes.append(len(store)))
-    assert sizes == [0, 0, 0]
-
-
-def test_batches_are_seen_when_it_is_not_atomic(store: ox.Store) -> None:
     sizes: set[int] = set()
-    load(
-        store,
-        jelly(*numbered(BATCH + 10_000)),
-        atomic=False,
-        progress=lambda *_: sizes.add(len(store)),
-    )
-    assert sizes == {0, BATCH}
+
+    def progress(count: int) -> None:
+        reported.append(count)
+        sizes.add(len(store))
+
+    load(store, jelly(*numbered(number)), atomic=atomic, progress=progress)
+    assert len(reported) == max(1, -(-number // 10_000))
+    assert sum(reported) == number
+    assert sizes == ({0, BATCH} if number > BATCH and not atomic else {0})
 
 
 @pytest.fixture
@@ -509,82 +484,32 @@ def test_the_last_call_of_progress_comes_before_the_store_has_anything(
         assert contents(filled) == {str(OLD)}
 
 
-# Sources of any format into stores: the same as Oxigraph's own parsers load
-
-TRIPLES = ["nt", "turtle", "rdf/xml"]
-
-
-def converted(data: bytes, source: str, target: str) -> bytes:
-    out = io.BytesIO()
-    convert(data, out, source_format=source, target_format=target)
-    return out.getvalue()
-
-
-@pytest.mark.parametrize("name", TRIPLES)
-def test_triples_into_a_graph(name: str, tmp_path: Path) -> None:
-    data = converted(b"<urn:s> <urn:p> _:b . _:b <urn:p> 1 .", "turtle", name)
-    store = ox.Store(str(tmp_path / "store"))
-    graph = ox.NamedNode("urn:g")
-    for _ in range(2):
-        assert load(store, data, format=name, graph=graph) in (None, 2)
-    assert len(list(store.quads_for_pattern(None, None, None, graph))) == len(store) == 4
-    for _ in range(2):
-        load(store, data, format=name, graph=graph, blank_nodes="canonicalize")
-    assert len(store) == 6
-
-
-LONG_NAMESPACE = """
-import resource
-from pyoxigraph import Store
-from jelly_plugins.errors import LimitError
-from jelly_plugins.oxigraph import load
-
-name = b"http://example.org/" + b"x" * 4000
-text = b"@prefix x: <" + name + b"> .\\n" + b"x:s x:p x:o .\\n" * 75_000
-store = Store()
-before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-try:
-    load(store, text, format="turtle")
-except LimitError:
-    print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) // 1024)
-"""
-
-
-def test_a_long_namespace_is_bounded() -> None:
-    done = programs.run(LONG_NAMESPACE)
-    assert done.returncode == 0, done.stderr
-    # Up to ``frame_expansion``.
-    assert int(done.stdout) < 350
-
-
 # What is given in place of a store, a graph or an id
 
+LOG = b"H id <urn:1> . TX . A <urn:s> <urn:p> <urn:o> . TC ."
+STORE = r"Store is needed, not '.*'; Store\(path\) opens"
+NAME = r"graph must be a NamedNode, BlankNode or DefaultGraph \(got "
 
-def test_a_path_is_no_store(tmp_path: Path) -> None:
-    with pytest.raises(TypeError, match=r"Store is needed, not 'data\.store'; Store\(path\) opens"):
-        load("data.store", tmp_path / "x.jelly")  # type: ignore[arg-type]
-    with pytest.raises(TypeError, match="Store is needed"):
-        dump(str(tmp_path), tmp_path / "x.jelly")  # type: ignore[arg-type]
-    with pytest.raises(TypeError, match="Store is needed"):
-        record("data.store", tmp_path / "log.jellyp")  # type: ignore[arg-type]
-    with pytest.raises(TypeError, match="Store is needed"):
-        replay("log.jellyp", Store())  # type: ignore[arg-type]
-    with pytest.raises(TypeError, match="Store is needed"):
-        positions("data.store")  # type: ignore[arg-type]
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda path: load("data.store", path), STORE),  # type: ignore[arg-type]
+        (lambda path: dump("data.store", path), STORE),  # type: ignore[arg-type]
+        (lambda path: record("data.store", path), STORE),  # type: ignore[arg-type]
+        (lambda _: replay("log.jellyp", LOG), STORE),  # type: ignore[arg-type]
+        (lambda _: positions("data.store"), STORE),  # type: ignore[arg-type]
+        (lambda path: dump(Store(), path, graph="urn:g"), NAME),  # type: ignore[arg-type]
+        (lambda _: load(Store(), jelly(Triple(S, P, O)), graph="urn:g"), NAME),  # type: ignore[arg-type]
+        (lambda _: list(read_quads(b"", graph=ox.Literal("g"))), NAME),  # type: ignore[arg-type]
+        (lambda _: replay(Store(), LOG, graph=None), NAME),  # type: ignore[arg-type]
+        (lambda _: replay(Store(), LOG, until=NamedNode("urn:1")), "until must be the id"),  # type: ignore[arg-type]
+    ],
+)
+def test_arguments_of_the_wrong_type(call: Any, message: str, tmp_path: Path) -> None:
+    with pytest.raises(TypeError, match=message):
+        call(tmp_path / "x")
     assert list(tmp_path.iterdir()) == []
-
-
-def test_the_graph_of_a_dump_is_no_string(tmp_path: Path) -> None:
-    with pytest.raises(TypeError, match=r"graph must be a NamedNode, .* \(got 'urn:g'\)$"):
-        dump(Store(), tmp_path / "x.jelly", graph="urn:g")  # type: ignore[arg-type]
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_the_id_of_a_patch_is_a_string() -> None:
-    log = b"H id <urn:1> . TX . A <urn:s> <urn:p> <urn:o> . TC ."
-    with pytest.raises(TypeError, match="until must be the id of a patch as a string"):
-        replay(Store(), log, until=NamedNode("urn:1"))  # type: ignore[arg-type]
-    assert replay(Store(), log, until="urn:1").patches == 1
 
 
 # Quoted triples: kept as objects, rejected elsewhere, or reified
@@ -646,36 +571,40 @@ def test_other_positions_are_rejected_with_a_way_out(
     assert contents(store) == before
 
 
-def test_a_subject_is_reified() -> None:
-    assert reified(Triple(QUOTED, P, Literal("x"))) == {
-        '_:r <urn:p> "x"',
-        f"_:r {REIFIES} {TERM}",
-    }
+@pytest.mark.parametrize(
+    ("statements", "expected"),
+    [
+        ([Triple(QUOTED, P, Literal("x"))], {'_:r <urn:p> "x"', f"_:r {REIFIES} {TERM}"}),
+        # A quoted triple has one reifier.
+        (
+            [Triple(QUOTED, P, Iri("urn:1")), Triple(S, P, O), Triple(QUOTED, P, S)],
+            {
+                "<urn:s> <urn:p> <urn:o>",
+                "_:r <urn:p> <urn:1>",
+                "_:r <urn:p> <urn:s>",
+                f"_:r {REIFIES} {TERM}",
+            },
+        ),
+        # It is stated in every graph that has it.
+        (
+            [Quad(QUOTED, P, O, graph) for graph in (G, DEFAULT_GRAPH, BlankNode("g"))],
+            {
+                f"_:r {rest}{graph}"
+                for rest in ("<urn:p> <urn:o>", f"{REIFIES} {TERM}")
+                for graph in (" <urn:g>", "", " _:g")
+            },
+        ),
+        (
+            [Triple(S, P, Triple(QUOTED, P, O))],
+            {"<urn:s> <urn:p> <<( _:r <urn:p> <urn:o> )>>", f"_:r {REIFIES} {TERM}"},
+        ),
+    ],
+)
+def test_subjects_are_reified(statements: list[Any], expected: set[str]) -> None:
+    assert reified(*statements) == expected
 
 
-def test_a_quoted_triple_has_one_reifier() -> None:
-    assert reified(Triple(QUOTED, P, Iri("urn:1")), Triple(S, P, O), Triple(QUOTED, P, S)) == {
-        "<urn:s> <urn:p> <urn:o>",
-        "_:r <urn:p> <urn:1>",
-        "_:r <urn:p> <urn:s>",
-        f"_:r {REIFIES} {TERM}",
-    }
-
-
-def test_a_reifier_is_stated_in_every_graph_that_has_it() -> None:
-    statements = [Quad(QUOTED, P, O, graph) for graph in (G, DEFAULT_GRAPH, BlankNode("g"))]
-    assert reified(*statements) == {
-        f"_:r {rest}{graph}"
-        for rest in ("<urn:p> <urn:o>", f"{REIFIES} {TERM}")
-        for graph in (" <urn:g>", "", " _:g")
-    }
-
-
-def test_subjects_inside_quoted_triples_are_reified() -> None:
-    assert reified(Triple(S, P, Triple(QUOTED, P, O))) == {
-        "<urn:s> <urn:p> <<( _:r <urn:p> <urn:o> )>>",
-        f"_:r {REIFIES} {TERM}",
-    }
+def test_subjects_inside_quoted_subjects_are_reified() -> None:
     quads = list(read_quads(jelly(Triple(Triple(QUOTED, P, QUOTED), P, O)), quoted_triples="reify"))
     inner, outer = (quad for quad in quads if str(quad.predicate) == REIFIES)
     assert f"<<( {inner.object} )>>" == TERM

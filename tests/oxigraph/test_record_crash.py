@@ -144,6 +144,12 @@ def run(folder: Path, seed: int, form: str) -> None:
             load(store, b"<urn:x> <urn:p> <urn:y> .", format="nt")
         with pytest.raises(ChainError, match="is being recorded in log"):
             replay(store, b"H id <urn:other> . TX . A <urn:s> <urn:p> 1 . TC .")
+        with pytest.raises(ChainError, match=r"is being recorded in log .* record\(\) again"):
+            replay(store, log)
+        elsewhere = log.rename(folder / f"elsewhere.{form}")
+        with pytest.raises(ChainError, match="is being recorded in log"):
+            record(store, elsewhere)
+        elsewhere.rename(log)
     else:
         # It was killed before the log had its options.
         assert finished == 0

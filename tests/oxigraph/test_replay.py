@@ -5,9 +5,8 @@ from __future__ import annotations
 import io
 import random
 import tracemalloc
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
-from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -43,7 +42,6 @@ from jelly_plugins.io.streams import write_bytes
 from jelly_plugins.oxigraph import (
     BOOKKEEPING,
     count_quads,
-    dump,
     namespaces,
     positions,
     read_quads,
@@ -263,73 +261,45 @@ def test_into_one_graph(store: ox.Store) -> None:
     }
 
 
-def test_dump_and_count_leave_the_bookkeeping_out(store: ox.Store) -> None:
-    replay(store, log(patch(1, "A <urn:s> <urn:p> <urn:o> <urn:g> .", "A <urn:s> <urn:p> 1 .")))
-    file = BytesIO()
-    assert dump(store, file) == count_quads(store) == 2
-    assert {str(quad) for quad in read_quads(file.getvalue())} == data(store)
-    assert dump(store, BytesIO(), bookkeeping=True) == len(store)
-    assert dump(store, BytesIO(), graph=BOOKKEEPING) == len(store) - 2
-
-
 def _file(data: bytes, tmp_path: Path) -> Any:
     path = tmp_path / "log"
     path.write_bytes(data)
     return path
 
 
-class Pipe(io.RawIOBase):
-    """Bytes that come once."""
-
-    def __init__(self, data: bytes) -> None:
-        self._data = io.BytesIO(data)
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        return self._data.readinto(buffer)
-
-
-@pytest.mark.parametrize(
-    "source",
-    [
-        pytest.param(lambda data, _: data, id="bytes"),
-        pytest.param(_file, id="path"),
-        pytest.param(lambda data, _: io.BytesIO(data), id="file"),
-        pytest.param(lambda data, _: list(read_patches(data)), id="patches"),
-    ],
-)
-@pytest.mark.parametrize("write", [log, jelly_log])
-def test_until_a_patch_that_is_not_there(
-    store: ox.Store, tmp_path: Path, source: Any, write: Any
-) -> None:
-    data_of_log = write(*counting(3))
-    with pytest.raises(ChainError, match="no patch <urn:p:4>; nothing was applied") as caught:
-        replay(store, path := source(data_of_log, tmp_path), until="urn:p:4")
-    assert caught.value.expected == "<urn:p:4>"
-    assert caught.value.source == (None if isinstance(path, list) else name_of(path))
-    assert contents(store) == set()
-    # Looking for it has used nothing up.
-    assert replay(store, source(data_of_log, tmp_path), until="urn:p:2").patches == 2
-
-
 class Reads:
-    """The least that a file can do."""
+    """The least that a file can do: its bytes come once."""
 
     def __init__(self, data: bytes) -> None:
         self.read = io.BytesIO(data).read
 
 
 @pytest.mark.parametrize(
-    "source",
-    [Pipe, Reads, lambda data: (each for each in read_patches(data))],
-    ids=["pipe", "reader", "iterator"],
+    ("source", "read_twice"),
+    [
+        pytest.param(lambda data, _: data, True, id="bytes"),
+        pytest.param(_file, True, id="path"),
+        pytest.param(lambda data, _: io.BytesIO(data), True, id="file"),
+        pytest.param(lambda data, _: list(read_patches(data)), True, id="patches"),
+        pytest.param(lambda data, _: Reads(data), False, id="reader"),
+        pytest.param(lambda data, _: iter(list(read_patches(data))), False, id="iterator"),
+    ],
 )
-def test_until_a_patch_that_is_not_there_read_once(store: ox.Store, source: Any) -> None:
-    with pytest.raises(ChainError, match="no patch <urn:p:4>; it was read to its end"):
-        replay(store, source(log(*counting(3))), until="urn:p:4")
-    assert len(data(store)) == 3
+@pytest.mark.parametrize("write", [log, jelly_log])
+def test_until_a_patch_that_is_not_there(
+    store: ox.Store, tmp_path: Path, source: Any, read_twice: bool, write: Any
+) -> None:
+    given = source(write(*counting(3)), tmp_path)
+    what = "nothing was applied" if read_twice else "it was read to its end"
+    with pytest.raises(ChainError, match=f"no patch <urn:p:4>; {what}") as caught:
+        replay(store, given, until="urn:p:4")
+    assert caught.value.expected == "<urn:p:4>"
+    is_patches = isinstance(given, Iterable) and not isinstance(given, bytes | Path | io.BytesIO)
+    assert caught.value.source == (None if is_patches else name_of(given))
+    assert len(data(store)) == (0 if read_twice else 3)
+    if read_twice:
+        # Looking for it has used nothing up.
+        assert replay(store, given, until="urn:p:2").patches == 2
 
 
 def test_until_a_patch_behind_something_wrong(store: ox.Store) -> None:
@@ -382,16 +352,6 @@ def test_what_the_store_cannot_hold(store: ox.Store, bad: Any) -> None:
     assert contents(store) == before
 
 
-def test_the_error_names_the_patch(store: ox.Store) -> None:
-    source = log(*counting(2)) + b"H id <urn:p:3> .\nTX .\nA <urn:s> <urn:p> nonsense .\n"
-    with pytest.raises(JellyError, match="<urn:p:3>"):
-        replay(store, source)
-    assert count_quads(store) == 2
-    without_ids = b"TX .\nA <urn:s> <urn:p> 1 .\nTC .\nZ .\nTX .\nA <urn:s> <urn:p> nonsense .\n"
-    with pytest.raises(JellyError, match="patch number 2"):
-        replay(store, without_ids)
-
-
 def test_following_needs_a_source_of_bytes(store: ox.Store) -> None:
     with pytest.raises(ValueError, match="bytes"):
         replay(store, [], follow=True)
@@ -426,7 +386,7 @@ def test_what_a_transaction_repeats_of_long_terms_is_bounded(kind: Any, strict: 
     assert len(data(store)) == 4
 
 
-# Positions; ``patch/test_selection`` and ``patch/test_reference_model`` have the rules
+# Positions; ``patch/test_exactly_once`` and ``patch/test_reference_model`` have the rules
 
 #: A statement that comes and goes: repeating any of it would show.
 SWINGING = [
@@ -614,11 +574,6 @@ def test_an_exception_of_stop(store: ox.Store, tmp_path: Path) -> None:
     assert count_quads(store) == 12
 
 
-def test_a_file_that_is_not_there(store: ox.Store, tmp_path: Path) -> None:
-    with pytest.raises(SourceError):
-        replay(store, tmp_path / "none.rdfp", follow=True)
-
-
 def test_a_broken_row(store: ox.Store, tmp_path: Path) -> None:
     growing = Growing(tmp_path / "log.rdfp", store, [log(*PATCHES[:1]), b"TX .\nnonsense\n"])
     with pytest.raises(JellyError, match="patch number 2"):
@@ -706,15 +661,3 @@ def test_a_broken_log_gives_a_result_or_an_error(write: Any, seed: int) -> None:
     # Nothing is left of a transaction that was not applied.
     assert data(store) == applied[-1]
     assert len(positions(store)) <= 1
-
-
-@pytest.mark.parametrize("ending", ["jellyp", "rdfp"])
-@pytest.mark.parametrize("text", [b"", b"\n", b"\x00", b"\xff" * 40, b"# nothing\n"])
-def test_logs_of_nothing(ending: str, text: bytes, tmp_path: Path) -> None:
-    path = tmp_path / f"log.{ending}"
-    path.write_bytes(text)
-    store = ox.Store()
-    error = rejected(store, path)
-    assert error is None or str(error).startswith(str(path))
-    assert (error is None) is ((not text.strip() and ending == "rdfp") or text.startswith(b"#"))
-    assert contents(store) == set()

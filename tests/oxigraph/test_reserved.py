@@ -192,6 +192,8 @@ def test_it_is_not_seen_on_the_way_out(store: ox.Store) -> None:
     plain = ox.Store()
     plain.extend(quad for quad in store if quad.graph_name != BOOKKEEPING)
     assert count_quads(store) == 1
+    assert dump(store, BytesIO(), bookkeeping=True) == len(store)
+    assert dump(store, BytesIO(), graph=BOOKKEEPING) == len(store) - 1
     assert diff(plain, store).operations == diff(store, plain).operations == []
     for options in (
         None,

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from itertools import product
 from typing import Any
 
 import pyoxigraph as ox
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from jelly_plugins.codec import (
     DEFAULT_GRAPH,
@@ -22,69 +19,13 @@ from jelly_plugins.codec import (
     Quad,
     Triple,
 )
-from jelly_plugins.codec.common.terms import XSD_STRING
 from jelly_plugins.codec.patch import decoder as reference
 from jelly_plugins.codec.patch.operations import END, add
-from jelly_plugins.codec.text.forms import TEXTS
 from jelly_plugins.errors import TermError
 from jelly_plugins.oxigraph.rows import RowFactory
 from jelly_plugins.patch.writer import infer_options
 
 XSD = "http://www.w3.org/2001/XMLSchema#"
-P = ox.NamedNode("urn:p")
-
-
-def asked(lex: str, langtag: str | None = None, datatype: str | None = None) -> str:
-    """The text of a literal as pyoxigraph and a store have it."""
-    if datatype is not None:
-        store = ox.Store()
-        store.add(ox.Quad(P, P, ox.Literal(lex, datatype=ox.NamedNode(datatype))))
-        return str(next(iter(store)).object)
-    return str(ox.Literal(lex, language=langtag))
-
-
-@pytest.mark.parametrize("datatype", [*sorted(TEXTS), "urn:datatype", f"{XSD}long", XSD_STRING])
-@pytest.mark.parametrize("lex", ["01", " x ", "", 'a"b', "é\n", "-0.0"])
-def test_datatypes(datatype: str, lex: str) -> None:
-    assert RowFactory().literal(lex, None, datatype) == asked(lex, None, datatype)
-
-
-@given(st.text(), st.sampled_from([None, "en", "EN-us"]))
-def test_texts(lex: str, langtag: str | None) -> None:
-    assert RowFactory().literal(lex, langtag, None) == asked(lex, langtag)
-
-
-def test_directions() -> None:
-    expected = ox.Literal("x", language="en", direction=ox.BaseDirection.RTL)
-    assert RowFactory().literal("x", "EN--rtl", None) == str(expected)
-
-
-@pytest.mark.parametrize(
-    ("langtag", "datatype"),
-    [("not a tag", None), ("en> <urn:x", None), (None, "urn:x> }"), (None, "relative")],
-)
-def test_what_oxigraph_rejects(langtag: str | None, datatype: str | None) -> None:
-    for _ in range(2):
-        with pytest.raises(TermError, match="Oxigraph rejects"):
-            RowFactory().literal("x", langtag, datatype)
-
-
-IRI, NODE, LITERAL = "<urn:a>", "_:b", '"x"'
-QUOTED = "<<( <urn:a> <urn:a> <urn:a> )>>"
-
-
-def test_positions() -> None:
-    factory = RowFactory()
-    terms = (IRI, NODE, LITERAL, QUOTED)
-    for row in product(terms, terms, terms, (*terms, "")):
-        subject, predicate, _, graph = row
-        if subject in (IRI, NODE) and predicate == IRI and graph in (IRI, NODE, ""):
-            assert factory.quad(row) == row
-            if not graph:
-                assert factory.triple(row[:3]) == row
-            continue
-        with pytest.raises(TermError, match="Oxigraph cannot hold"):
-            factory.quad(row)
 
 
 IRIS = ["urn:a", "http://example.org/é?q#f", "http://[::1]/", "urn:%zz", "http://a/ b", "x", ""]

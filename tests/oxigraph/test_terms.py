@@ -10,7 +10,7 @@ import pytest
 from jelly_plugins import DEFAULT_GRAPH as GENERIC_DEFAULT_GRAPH
 from jelly_plugins import TermError, read_frames
 from jelly_plugins.codec import GenericFactory, Kind
-from jelly_plugins.oxigraph.terms import Fresh, OxigraphFactory, describe, kept
+from jelly_plugins.oxigraph.terms import Fresh, OxigraphFactory, describe
 
 from .support import DEFAULT_GRAPH, GENERALIZED, BlankNode, G, Iri, Literal, O, P, Quad, S, Triple
 from .support import jelly as to_jelly
@@ -65,21 +65,6 @@ def unbuild(term: Any) -> Any:
 )
 def test_terms_survive(term: Any) -> None:
     assert unbuild(build(term, OxigraphFactory(blank_nodes="keep"))) == term
-
-
-def test_language_tags_are_lower_cased() -> None:
-    assert OxigraphFactory().literal("x", "EN-us", None).language == "en-us"
-
-
-def test_statements_are_triples_and_quads() -> None:
-    factory = OxigraphFactory(blank_nodes="keep")
-    (frame,) = read_frames(to_jelly(Triple(S, P, O)), factory=factory)
-    s, p, o, g = (ox.NamedNode(f"urn:{letter}") for letter in "spog")
-    assert frame.statements == [ox.Triple(s, p, o)]
-    (frame,) = read_frames(
-        to_jelly(Quad(S, P, O, G), Quad(S, P, O, DEFAULT_GRAPH)), factory=factory
-    )
-    assert frame.statements == [ox.Quad(s, p, o, g), ox.Quad(s, p, o)]
 
 
 @pytest.mark.parametrize(
@@ -141,11 +126,6 @@ def test_other_objects_are_no_terms() -> None:
         describe("urn:s")
 
 
-@pytest.mark.parametrize("label", ["b0", "0a", "abc", "é", "a.b", "_", "f" * 32, "A-1"])
-def test_labels_are_kept(label: str) -> None:
-    assert kept(label).value == label
-
-
 #: Labels that Oxigraph rejects, or that it could not read back from its own N-Quads.
 ODD_LABELS = [
     "",
@@ -162,16 +142,6 @@ ODD_LABELS = [
     "label-",
     "label-61",
 ]
-
-
-def test_odd_labels_are_mapped_one_to_one() -> None:
-    labels = [*ODD_LABELS, "a", "ab", "612062", "61"]
-    nodes = [kept(label) for label in labels]
-    assert len({node.value for node in nodes}) == len(labels)
-    assert nodes == [kept(label) for label in labels]
-    text = "".join(f"{node} <urn:p> <urn:o> .\n" for node in nodes)
-    quads = ox.parse(text, ox.RdfFormat.N_QUADS)
-    assert [quad.subject for quad in quads] == nodes
 
 
 def test_fresh_nodes_are_one_per_label_and_reading() -> None:

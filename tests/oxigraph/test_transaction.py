@@ -20,7 +20,7 @@ from jelly_plugins.codec.patch.operations import BEGIN, COMMIT, add
 from jelly_plugins.oxigraph import replay, rows
 from jelly_plugins.oxigraph.patches import store as transactions
 from jelly_plugins.oxigraph.patches.store import Update, apply
-from jelly_plugins.oxigraph.rows import RowFactory, describe_text, quads_of, row_of
+from jelly_plugins.oxigraph.rows import RowFactory, row_of
 from jelly_plugins.patch import Patch
 
 from .support import XSD, contents
@@ -45,13 +45,6 @@ def test_every_shape(store: ox.Store) -> None:
     assert set(store) == set(SHAPES[:half])
     apply(store, found, [])
     assert not list(store)
-
-
-@pytest.mark.parametrize("quad", SHAPES, ids=str)
-def test_rows_and_back(quad: ox.Quad) -> None:
-    assert list(quads_of([row_of(quad)])) == [quad]
-    for term in row_of(quad):
-        describe_text(term)
 
 
 class Fails:

@@ -42,6 +42,7 @@ def written(quads: Any, **settings: Any) -> bytes:
 def test_quads() -> None:
     assert list(read_quads(written(QUADS))) == QUADS
     assert list(read_quads(written(iter(QUADS), frame_rows=1))) == QUADS
+    assert list(read_quads(written([]))) == []
 
 
 def test_triples() -> None:
@@ -69,10 +70,6 @@ def test_a_store_as_dump_writes_it() -> None:
     file = BytesIO()
     dump(store, file)
     assert list(read(written(store))) == list(read(file.getvalue()))
-
-
-def test_nothing() -> None:
-    assert list(read_quads(written([]))) == []
 
 
 def test_both_widths() -> None:

@@ -11,20 +11,23 @@ from typing import Any
 
 import pytest
 
-from jelly_plugins import DEFAULT_GRAPH, Iri, PatchOptions, PatchStatementType, Quad, Triple
+from jelly_plugins import Iri, Literal, PatchOptions, PatchStatementType, Quad, Triple
 from jelly_plugins.codec import Operation
 from jelly_plugins.patch import (
-    END,
+    BEGIN,
+    COMMIT,
     Patch,
     PatchFormat,
     PatchReader,
     add,
+    add_namespace,
+    delete,
+    header,
     read_patches,
     write_patches,
-    write_rows,
 )
 from jelly_plugins.patch.logs import PatchOptionChanges, convert
-from jelly_plugins.patch.writer import LOOK_AHEAD, infer_options
+from jelly_plugins.patch.writer import LOOK_AHEAD
 
 MANY = 1500
 PLAIN = "".join(f"A <urn:s:{i}> <urn:p> <urn:o> .\n" for i in range(MANY))
@@ -93,12 +96,6 @@ def test_a_named_pipe_is_read_once(tmp_path: Path) -> None:
     assert options_of(data).rdf_star
 
 
-def test_triples_as_quads_cost_nothing() -> None:
-    quads = converted(PLAIN.encode())
-    triples = converted(PLAIN.encode(), statement_type=PatchStatementType.TRIPLES)
-    assert 0 <= len(quads) - len(triples) <= 4
-
-
 def test_short_text_is_known() -> None:
     assert options_of(converted(as_stream("A <urn:s> <urn:p> <urn:o> ."))) == (
         PatchOptions(version=1)
@@ -106,49 +103,41 @@ def test_short_text_is_known() -> None:
     assert options_of(converted(QUOTED.encode())).rdf_star
 
 
-def test_patches_in_memory_are_known() -> None:
-    statements = [Triple(Iri(f"urn:{i}"), Iri("urn:p"), Iri("urn:o")) for i in range(MANY)]
-    triples = [Patch(additions(statements))]
-    quads = [*triples, Patch([add(Quad(*statements[0], Iri("urn:g")))])]
-    quoted = [*triples, Patch([add(Triple(*statements[0][:2], statements[1]))])]
-    for patches, expected in (
-        (triples, PatchOptions(statement_type=PatchStatementType.TRIPLES, version=1)),
-        (quads, PatchOptions(version=1)),
+SPO = Triple(Iri("urn:s"), Iri("urn:p"), Iri("urn:o"))
+IN_G = Quad(*SPO, Iri("urn:g"))
+TRIPLES = {"statement_type": PatchStatementType.TRIPLES}
+STAR = {"rdf_star": True}
+GENERALIZED = {"generalized_statements": True}
+
+
+@pytest.mark.parametrize(
+    ("rows", "expected"),
+    [
+        ([header("id", SPO.subject), add(SPO)], TRIPLES),
+        ([add_namespace("x", SPO.subject)], TRIPLES),
+        ([add_namespace("x", SPO.subject, IN_G.graph)], {}),
+        *((rows, {}) for rows in ([], [BEGIN, COMMIT], [add(SPO), add(IN_G)])),
+        ([delete(Triple(*SPO[:2], SPO))], TRIPLES | STAR),
+        ([header("x", SPO)], STAR),
+        ([add(Triple(Literal("s"), *SPO[1:]))], TRIPLES | GENERALIZED),
+        ([add(Triple(SPO.subject, SPO, SPO.object))], TRIPLES | GENERALIZED | STAR),
         (
-            quoted,
-            PatchOptions(statement_type=PatchStatementType.TRIPLES, rdf_star=True, version=1),
+            [add(Triple(*SPO[:2], Triple(SPO.subject, Literal("p"), SPO.object)))],
+            TRIPLES | GENERALIZED | STAR,
         ),
-    ):
-        file = io.BytesIO()
-        write_patches(patches, file)
-        assert options_of(file.getvalue()) == expected
-        # Of those that stream, no more than the first rows.
-        file = io.BytesIO()
-        write_patches(iter(patches), file)
-        assert options_of(file.getvalue()) == PatchOptions(rdf_star=True, version=1)
-        assert len(list(read_patches(file.getvalue()))) == len(patches)
-
-
-def additions(statements: list[Triple]) -> list[Operation]:
-    return [add(statement) for statement in statements]
-
-
-def test_rows_that_come_late() -> None:
-    triple = Triple(Iri("urn:s"), Iri("urn:p"), Iri("urn:o"))
-    rows = [add(triple)] * MANY + [add(Quad(*triple[:2], triple, Iri("urn:g"))), END]
+        ([add(Quad(*SPO, Literal("g")))], GENERALIZED),
+        # They are all looked at.
+        ([*[add(SPO)] * MANY, add(IN_G)], {}),
+        ([*[add(SPO)] * MANY, add(Triple(*SPO[:2], SPO))], TRIPLES | STAR),
+    ],
+)
+def test_patches_in_memory_are_known(rows: list[Any], expected: dict[str, Any]) -> None:
     file = io.BytesIO()
-    write_rows(iter(rows), file)
-    found = rows_of(file.getvalue())
-    assert found[0] == add(Quad(*triple, DEFAULT_GRAPH))
-    assert found[-2:] == rows[-2:]
-    assert infer_options(rows[:3], more=True) == PatchOptions(rdf_star=True)
-
-
-def test_text_that_ends_in_headers_says_that_it_is_whole() -> None:
-    headers = b"H id <urn:2> .\nH prev <urn:1> .\nZ .\n"
-    for opening in (b"", b"H id <urn:1> .\nTX .\nA <urn:s> <urn:p> <urn:o> .\nTC .\nZ .\n"):
-        text = io.BytesIO()
-        convert([opening + headers], text, target_format=PatchFormat.RDF_PATCH)
-        assert text.getvalue() == opening + headers
-        with PatchReader(text.getvalue()) as reader:
-            assert len(list(reader)) == 3 + 5 * bool(opening)
+    write_patches([Patch(rows)], file)
+    assert options_of(file.getvalue()) == PatchOptions(**expected, version=1)
+    # Of those that stream, no more than the first rows.
+    file = io.BytesIO()
+    write_patches(iter([Patch(rows)]), file)
+    found = options_of(file.getvalue())
+    assert found == PatchOptions(**(STAR if len(rows) > MANY else expected), version=1)
+    assert len(list(read_patches(file.getvalue()))) == 1

@@ -141,11 +141,6 @@ def test_headers_in_other_forms_chain_patches(key: bytes, form: str) -> None:
         assert replay(Store(), whole).patches == 2
 
 
-def test_a_patch_that_follows_itself() -> None:
-    [problem] = check(b"H id <urn:1> . H prev <urn:1> . TX . TC .").problems
-    assert problem == (1, "prev is the patch's own id, <urn:1>")
-
-
 # Graphs, and the start of the text
 
 

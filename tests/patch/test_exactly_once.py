@@ -22,11 +22,17 @@ import oxrdflib.store
 import pyoxigraph as ox
 from rdflib import Dataset, Graph, URIRef
 
-from jelly_plugins import ChainError, JellyError, OptionsError, TruncatedError
+from jelly_plugins import (
+    ChainError,
+    Iri,
+    OptionsError,
+    OrderError,
+    Triple,
+    TruncatedError,
+)
 from jelly_plugins import oxigraph as oxigraph_backend
 from jelly_plugins import rdflib as rdflib_backend
 from jelly_plugins.codec import (
-    OperationKind,
     PatchEncoder,
     PatchOptions,
     PatchStreamType,
@@ -34,7 +40,15 @@ from jelly_plugins.codec import (
 )
 from jelly_plugins.oxigraph import BOOKKEEPING
 from jelly_plugins.patch import (
+    ABORT,
+    BEGIN,
+    COMMIT,
+    END,
+    Patch,
     PatchReader,
+    add,
+    group,
+    header,
 )
 
 
@@ -145,119 +159,205 @@ def test_a_damaged_position() -> None:
         Store(store).replay(log(ONE))
 
 
-# Operations outside of TX and TC at the end of a log, which may grow
-
-
-def loose(form: str, *rows: str) -> bytes:
-    """A log that ends with such operations, of a patch with an id, and without a mark."""
-    text = log("H id <urn:1> .\n", "TX .\n", adds(0), "\nTC .\n", *(f"{row}\n" for row in rows))
-    if form == "text":
-        return text
-    # In a stream of type FLAT nothing ends a patch; of type PUNCTUATED, a mark would.
-    flat = form == "flat"
-    options = PatchOptions(
-        stream_type=PatchStreamType.FLAT if flat else PatchStreamType.PUNCTUATED, rdf_star=False
-    )
-    encoder = PatchEncoder(options, frame_rows=1)
-    operations = [row for row in PatchReader(text) if row.kind is not OperationKind.END]
-    return b"".join(map(delimit, encoder.add(operations)))
-
-
-FORMS = ["text", "flat", "punctuated"]
-
-
-@pytest.mark.parametrize("form", FORMS)
-def test_loose_operations_at_the_end_of_a_log_that_grows(store: Store, form: str) -> None:
-    rows = [adds(1), deletes(0), adds(2), adds(0), deletes(1), adds(3)]
-    before = 0
-    for size in (1, 2, 5, 6):
-        done = store.replay(loose(form, *rows[:size]))
-        # The first time, the transaction before it too.
-        assert done.operations == size - before + (before == 0)
-        before = size
-        for _ in range(2):
-            done = store.replay(loose(form, *rows[:size]))
-            assert (done.patches, done.transactions) == (0, 0)
-    assert store.objects() == ["urn:0", "urn:2", "urn:3"]
-    assert [each.transactions for each in store.positions()] == [7]
-
-
-# Patches that had no transaction when the log ended, and have some now
-
-
-def streamed(text: bytes, stream_type: PatchStreamType) -> bytes:
-    """The rows of a text without the mark that ends it, one a frame."""
-    rows = list(PatchReader(text))
-    encoder = PatchEncoder(PatchOptions(stream_type=stream_type, rdf_star=False), frame_rows=1)
-    return b"".join(map(delimit, encoder.add(rows[:-1])))
-
-
-ABORTED_ROWS = f"TX .\n{adds(7)}\nTA .\n"
-
-
-@pytest.mark.parametrize("form", ["text", "punctuated"])
-@pytest.mark.parametrize("before", [[], [ONE]])
-@pytest.mark.parametrize("more", [f"{adds(2)}\n", f"TX .\n{adds(2)}\nTC .\n", ABORTED_ROWS])
-def test_a_log_cut_behind_an_aborted_transaction(
-    store: Store, form: str, before: list[str], more: str
-) -> None:
-    cut = log(*before, f"H id <urn:2> .\n{ABORTED_ROWS}")
-    whole = cut + more.encode()
-    if form == "punctuated":
-        cut, whole = (streamed(each, PatchStreamType.PUNCTUATED) for each in (cut, whole))
-        assert whole.startswith(cut)
-    store.replay(cut)
-    count = int(more != ABORTED_ROWS)
-    assert store.replay(whole).transactions == count
-    assert store.replay(whole).transactions == 0
-    assert ("urn:2" in store.objects()) is bool(count)
-    assert "urn:7" not in store.objects()
-    assert [each.transactions for each in store.positions()] == [count]
-
-
-def test_a_flat_stream_cut_behind_its_headers(store: Store) -> None:
-    cut, whole = (
-        streamed(log("H id <urn:1> .\n", rows, "Z .\n"), PatchStreamType.FLAT)
-        for rows in ("", f"{adds(1)}\n{adds(2)}\n{deletes(1)}\n")
-    )
-    assert whole.startswith(cut)
-    store.replay(cut)
-    assert store.replay(whole).operations == 3
-    assert store.replay(whole).operations == 0
-    assert store.objects() == ["urn:2"]
-
-
-# The patch that was applied last, in a later reading
+# A patch that grows: what its source had before is not applied again
 
 
 def transaction_of(*rows: str) -> str:
     return "\n".join(["TX .", *rows, "TC .\n"])
 
 
-@pytest.mark.parametrize("form", ["text", "flat", "punctuated"])
-def test_a_patch_that_the_end_of_its_source_has_ended_may_grow(store: Store, form: str) -> None:
-    def source(*transactions: str) -> bytes:
-        text = log("H id <urn:1> .\n", *transactions)
-        if form == "text":
-            return text
-        return streamed(text, PatchStreamType[form.upper()])
-
-    parts = [transaction_of(adds(1)), transaction_of(adds(2), deletes(1)), transaction_of(adds(3))]
-    if form == "flat":
-        # It has no other patch, and takes no transactions away.
-        parts = parts[:2]
-    for size in range(1, len(parts) + 1):
-        for _ in range(2):
-            source_now = source(*parts[:size])
-            store.replay(source_now)
-        [position] = store.positions()
-        assert (position.transactions, position.complete) == (size, True)
-    # A mark may come later, and is never forgotten.
+def source_of(form: str, rows: str) -> bytes:
+    """A log that ends with these rows of a patch, and without a mark."""
+    text = log("H id <urn:1> .\n", rows)
     if form == "text":
-        for ending in ("Z .\n", "", "Z .\n"):
-            done = store.replay(log("H id <urn:1> .\n", *parts, ending))
-            assert (done.patches, done.transactions) == (0, 0)
-    assert "urn:1" not in store.objects()
+        return text
+    # In a stream of type FLAT nothing ends a patch; of type PUNCTUATED, a mark would.
+    options = PatchOptions(stream_type=PatchStreamType[form.upper()], rdf_star=False)
+    encoder = PatchEncoder(options, frame_rows=1)
+    *rows_of_patch, _ = PatchReader(log("H id <urn:1> .\n", rows, "Z .\n"))
+    return b"".join(map(delimit, encoder.add(rows_of_patch)))
+
+
+ABORTED = f"TX .\n{adds(7)}\nTA .\n"
+ONE_ROW = f"{adds(1)}\n"
+
+
+@pytest.mark.parametrize("form", ["text", "flat", "punctuated"])
+@pytest.mark.parametrize(
+    ("steps", "objects"),
+    [
+        # Rows, and the number of transactions up to there: operations outside of TX and TC count
+        # one by one.
+        ([(ABORTED, 0), (ONE_ROW, 1)], [1]),
+        ([(ABORTED, 0), (transaction_of(adds(1), adds(2)), 1)], [1, 2]),
+        ([(ABORTED, 0), (ABORTED, 0)], []),
+        ([(transaction_of(adds(1)), 1), (transaction_of(adds(2), deletes(1)), 2)], [2]),
+        (
+            [
+                (transaction_of(adds(0)) + ONE_ROW, 2),
+                (f"{deletes(0)}\n", 3),
+                (f"{adds(2)}\n{adds(0)}\n{deletes(1)}\n", 6),
+                (f"{adds(3)}\n", 7),
+            ],
+            [0, 2, 3],
+        ),
+    ],
+)
+def test_a_patch_that_grows(
+    store: Store, form: str, steps: list[tuple[str, int]], objects: list[int]
+) -> None:
+    rows = ""
+    applied = 0
+    for more, transactions in steps:
+        rows += more
+        done = store.replay(source_of(form, rows))
+        assert (done.operations > 0) is (transactions > applied)
+        applied = transactions
+        done = store.replay(source_of(form, rows))
+        assert (done.patches, done.transactions) == (0, 0)
+        [position] = store.positions()
+        assert (position.transactions, position.complete) == (transactions, True)
+    # A mark may come later, and is never forgotten.
+    for ending in ("Z .\n", "") if form == "text" else ():
+        done = store.replay(source_of(form, rows + ending))
+        assert (done.patches, done.transactions) == (0, 0)
+    assert store.objects() == [f"urn:{each}" for each in objects]
+
+
+def test_a_flat_stream_that_had_only_headers(store: Store) -> None:
+    store.replay(source_of("flat", ""))
+    for operations in (3, 0):
+        done = store.replay(source_of("flat", f"{adds(1)}\n{adds(2)}\n{deletes(1)}\n"))
+        assert done.operations == operations
+    assert store.objects() == ["urn:2"]
+
+
+# What is selected of a log; ``test_reference_model`` has random ones
+
+A, B = (add(Triple(Iri("urn:s"), Iri("urn:p"), Iri(f"urn:{name}"))) for name in "ab")
+ID = header("id", Iri("urn:2"))
+
+
+@pytest.mark.parametrize(
+    ("rows", "sizes", "patches"),
+    [
+        ([], [], 0),
+        ([END], [], 0),
+        ([ID, END], [], 1),
+        ([ID, BEGIN, COMMIT, END], [0], 1),
+        ([BEGIN, A, COMMIT, BEGIN, B, COMMIT, END], [1, 1], 1),
+        ([A, B, END], [2], 1),
+        ([A, BEGIN, B, COMMIT, A, END], [1, 1, 1], 1),
+        ([A, BEGIN, B, ABORT, END], [1], 1),
+        ([BEGIN, A, ID, B, COMMIT, END], [2], 1),
+        ([A, END, ID, B, END], [1, 1], 2),
+        ([A, ID, B, END], [2], 1),
+        # Without an id, a patch starts with its first change.
+        ([BEGIN, COMMIT, END], [], 0),
+        ([BEGIN, A, ABORT, END], [], 0),
+        ([BEGIN, COMMIT, BEGIN, A, COMMIT, END], [1], 1),
+        # The first id counts.
+        ([ID, header("note", ID.value.value), header("id", Iri("urn:3")), A, END], [1], 1),
+    ],
+)
+def test_transactions(rows: list[Any], sizes: list[int], patches: int) -> None:
+    found: list[int] = []
+    store = Store(ox.Store())
+    done = store.replay(list(group(rows)), commit_every=1, progress=found.append, name="log")
+    assert (found, done.patches) == (sizes, patches)
+    assert store.replay(list(group(rows)), name="log").transactions == 0
+    if patches:
+        assert done.position.patch in ("<urn:2>", "1")
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        ([COMMIT], "COMMIT outside a transaction"),
+        ([ABORT], "ABORT outside a transaction"),
+        ([BEGIN, BEGIN], "BEGIN inside a transaction"),
+        ([BEGIN], "END inside a transaction"),
+        ([BEGIN, COMMIT, ID], "'id' comes after a transaction"),
+        ([A, BEGIN, COMMIT, header("prev", Iri("urn:1"))], "'prev' comes after a transaction"),
+    ],
+)
+def test_rows_out_of_order(rows: list[Any], message: str) -> None:
+    with pytest.raises(OrderError, match=message):
+        Store(ox.Store()).replay([Patch(iter(rows))])
+
+
+FOUR = patch(4, adds(4), prev=3)
+
+
+@pytest.mark.parametrize(
+    ("applied", "patches", "message"),
+    [
+        ([], [ONE, THREE], "it follows patch <urn:2>, but the patch before it is <urn:1>"),
+        ([], [ONE, "H prev <urn:7> .\nZ .\n", TWO], "it follows patch <urn:7>"),
+        ([], [THREE], "it follows patch <urn:2>, but nothing was applied before"),
+        ([], [ONE, TWO, ONE], "an earlier patch of the log has the same id"),
+        ([], [ONE, patch(None, adds(5)), ONE], "an earlier patch of the log has the same id"),
+        ([ONE, TWO], [THREE, ONE], "an earlier patch of the log has the same id"),
+        ([ONE, TWO], [ONE], "the store is at patch <urn:2>, which the log does not have"),
+        ([ONE, TWO], [ONE, patch(7, adds(7), prev=1)], "the store is at patch <urn:2>"),
+        ([ONE, TWO], [patch(8, prev=7)], "the log follows patch <urn:7>, but the store is at"),
+    ],
+)
+def test_patches_that_do_not_follow(applied: list[str], patches: list[str], message: str) -> None:
+    store = Store(ox.Store())
+    store.replay(log(*applied))
+    with pytest.raises(ChainError, match=message):
+        store.replay(log(*patches))
+
+
+def test_the_next_file_of_a_log() -> None:
+    for following in ([THREE], [TWO, THREE]):
+        store = Store(ox.Store())
+        store.replay(log(ONE, TWO))
+        assert store.replay(log(*following)).patches == 1
+        assert [each.log for each in store.positions()] == ["<urn:1>"]
+        # It was replayed in part.
+        [position] = store.positions()
+        oxigraph_backend.set_position(store.store, replace(position, complete=False))
+        with pytest.raises(ChainError, match="only the first 1 transactions"):
+            store.replay(log(FOUR))
+        assert store.replay(log(THREE, FOUR)).patches == 2
+
+
+def test_patches_without_ids() -> None:
+    plain = [patch(None, adds(1)), patch(None), patch(None, adds(2)) + patch(None, deletes(1))]
+    store = Store(ox.Store())
+    for name, applied, again in (("log", 3, 0), (None, 3, 3)):
+        assert store.replay(log(*plain), name=name).transactions == applied
+        done = store.replay(log(*plain), name=name)
+        assert (done.transactions, bool(done.advice)) == (again, name is None)
+    [position] = store.positions()
+    assert (position.log, position.patch, position.transactions) == ("log", "4", 1)
+    assert store.replay(log(*plain, patch(None, adds(3))), name="log").transactions == 1
+    # Those after an id count as its transactions.
+    store = Store(ox.Store())
+    done = store.replay(log(ONE, *plain))
+    assert (done.position.patch, done.position.transactions) == ("<urn:1>", 4)
+    assert store.replay(log(ONE, *plain, TWO)).transactions == 1
+
+
+def test_an_edited_log_gets_what_the_ids_say() -> None:
+    store = Store(ox.Store())
+    store.replay(log(ONE, TWO))
+    edited = patch(2, adds(8), prev=1)
+    assert store.replay(log(ONE, edited)).transactions == 0
+    assert store.replay(log(ONE, edited, THREE)).transactions == 1
+    assert store.objects() == ["urn:2", "urn:3"]
+    # It may have fewer transactions than were applied.
+    assert store.replay(log(ONE, TWO, patch(3, prev=2), FOUR)).transactions == 1
+
+
+def test_until() -> None:
+    store = Store(ox.Store())
+    assert store.replay(log(ONE, TWO), until="urn:1").position.patch == "<urn:1>"
+    store.replay(log(ONE, TWO))
+    with pytest.raises(ChainError, match="at patch <urn:2> already, after patch <urn:1>"):
+        store.replay(log(ONE, TWO), until="urn:1")
 
 
 # Logs that are truncated near their beginning
@@ -275,18 +375,6 @@ def test_text_that_ends_behind_headers(store: Store, tmp_path: Path, headers: st
     assert store.replay(log(ONE, TWO)).patches == 1
     # Where it says that it is whole, it is.
     assert store.replay(log(ONE, TWO, patch(3, prev=2))).patches == 1
-
-
-@pytest.mark.parametrize("size", range(1, 8))
-def test_a_jelly_log_of_a_few_bytes(tmp_path: Path, size: int) -> None:
-    store = Store(ox.Store())
-    for value in range(1, 160):
-        truncated = tmp_path / "log.jellyp"
-        # A frame of this length, whose first bytes might be a comment or space.
-        truncated.write_bytes(bytes((value, 0x0A, 0x20, 0x0A, 0x1E, 0x0A, 0x0A))[:size])
-        with pytest.raises(JellyError, match=r"log\.jellyp"):
-            store.replay(truncated)
-    assert store.positions() == []
 
 
 # Several replays at once
@@ -333,17 +421,6 @@ def test_a_replay_that_another_one_has_overtaken(store: Store) -> None:
     assert store.objects() == ["urn:2", "urn:3"]
 
 
-def test_positions_can_be_given_to_another_graph() -> None:
-    first, second = Graph(), Graph()
-    done = rdflib_backend.replay(first, log(ONE))
-    rdflib_backend.set_position(second, done.position)
-    assert rdflib_backend.replay(second, log(ONE, TWO)).patches == 1
-    moved = rdflib_backend.positions(second)[0]
-    assert replace(moved, graph="") == replace(
-        rdflib_backend.replay(first, log(ONE, TWO)).position, graph=""
-    )
-
-
 def test_an_empty_name(store: Store, tmp_path: Path) -> None:
     with pytest.raises(OptionsError, match="name of a log"):
         store.replay(log(ONE, TWO), name="")
@@ -359,12 +436,6 @@ def test_what_is_no_patch(store: Store) -> None:
     backend: Any = rdflib_backend if isinstance(store.store, Graph) else oxigraph_backend
     with pytest.raises(TypeError, match="a Patch is needed, not 1"):
         backend.replay(store.store, [1])
-
-
-@pytest.mark.parametrize("graph", [None, "urn:g", URIRef("urn:g"), ox.Literal("g")])
-def test_a_graph_that_is_no_term_of_the_store(graph: Any) -> None:
-    with pytest.raises(TypeError, match="a NamedNode, BlankNode or DefaultGraph"):
-        oxigraph_backend.replay(ox.Store(), log(ONE), graph=graph)
 
 
 def test_threads_that_use_an_oxigraph_store_of_rdflib_first(

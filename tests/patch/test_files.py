@@ -23,7 +23,7 @@ from jelly_plugins import (
     Quad,
     Triple,
 )
-from jelly_plugins.codec import FrameSplitter, Operation, OperationKind, PatchEncoder, delimit
+from jelly_plugins.codec import Operation, OperationKind, PatchEncoder, delimit
 from jelly_plugins.errors import (
     JellyError,
     OptionsError,
@@ -49,9 +49,8 @@ from jelly_plugins.patch import (
     write_rows,
 )
 from jelly_plugins.patch.reader import detect
-from jelly_plugins.patch.writer import infer_options, patch_writer
+from jelly_plugins.patch.writer import patch_writer
 
-from ..shared_data import shared
 from .strategies import logs
 
 S, P, OB, G = Iri("urn:s"), Iri("urn:p"), Iri("urn:o"), Iri("urn:g")
@@ -67,7 +66,6 @@ ROWS = [
     delete(Quad(S, P, OB, G)),
     END,
 ]
-REAL = ["quads-all-features-rdf11", "rdf-star", "rdf-stax"]
 FORMATS = list(PatchFormat)
 
 
@@ -147,13 +145,6 @@ def test_jelly_is_not_taken_for_text(stream_type: PatchStreamType, names: int) -
         assert detect(frames[0], "x.rdfp") is PatchFormat.JELLY_PATCH
 
 
-def test_format_can_be_given() -> None:
-    with pytest.raises(TextError):
-        list(PatchReader(written(ROWS, PatchFormat.JELLY_PATCH), format=PatchFormat.RDF_PATCH))
-    with pytest.raises(JellyError):
-        list(PatchReader(written(ROWS, PatchFormat.RDF_PATCH), format=PatchFormat.JELLY_PATCH))
-
-
 def test_errors_name_the_source(tmp_path: Path) -> None:
     path = tmp_path / "log.rdfp"
     path.write_text("TX .\nTX .\n")
@@ -194,21 +185,6 @@ def test_a_large_patch_streams_through(format: PatchFormat) -> None:  # noqa: A0
     assert file.first < 5000
     [patch] = read_patches(file.getvalue())
     assert sum(1 for _ in patch) == 30_000
-
-
-@pytest.mark.parametrize("name", REAL)
-@pytest.mark.parametrize("stream_type", PatchStreamType)
-def test_real_logs(name: str, stream_type: PatchStreamType) -> None:
-    source = shared(f"data/patch/{name}.rdfp")
-    rows = list(PatchReader(source))
-    assert rows[-1] == END
-    options = PatchOptions(stream_type=stream_type, rdf_star=name == "rdf-star")
-    jelly = written(rows, PatchFormat.JELLY_PATCH, options=options)
-    assert list(PatchReader(jelly)) == rows
-    text = written(list(PatchReader(jelly)), PatchFormat.RDF_PATCH)
-    assert list(PatchReader(text)) == rows
-    # Without options, what is needed is found out.
-    assert list(PatchReader(written(rows, PatchFormat.JELLY_PATCH))) == rows
 
 
 @given(logs())
@@ -252,26 +228,6 @@ def test_files_that_are_no_logs(tmp_path: Path) -> None:
 # Options
 
 
-def test_options_are_found_out() -> None:
-    assert infer_options([header("id", S), add(SPO)]) == PatchOptions(
-        statement_type=PatchStatementType.TRIPLES
-    )
-    for rows in ([], [BEGIN], [add(SPO), add(Quad(S, P, OB, G))], [add(SPO), ROWS[2]]):
-        assert infer_options(rows).statement_type is PatchStatementType.QUADS
-    assert infer_options([add_namespace("x", S)]).statement_type is PatchStatementType.TRIPLES
-    assert infer_options([add_namespace("x", S, G)]).statement_type is PatchStatementType.QUADS
-    star = infer_options([delete(Triple(S, P, SPO))])
-    assert (star.rdf_star, star.generalized_statements) == (True, False)
-    assert infer_options([header("x", SPO)]).rdf_star
-    for statement in (
-        Triple(Literal("s"), P, OB),
-        Triple(S, P, Triple(S, Literal("p"), OB)),
-        Triple(S, SPO, OB),
-        Quad(S, P, OB, Literal("g")),
-    ):
-        assert infer_options([add(statement)]).generalized_statements
-
-
 def test_triples_and_quads_in_the_default_graph_are_the_same() -> None:
     mixed = [add(SPO), add(Quad(*SPO, DEFAULT_GRAPH)), add_namespace("x", S), END]
     quads = [add(Quad(*SPO, DEFAULT_GRAPH))] * 2 + [add_namespace("x", S, DEFAULT_GRAPH), END]
@@ -288,16 +244,6 @@ def test_triples_and_quads_in_the_default_graph_are_the_same() -> None:
     for row in (add(Quad(*SPO, G)), add_namespace("x", S, G)):
         with pytest.raises(StatementError, match="named in a stream of triples"):
             written([row, END], PatchFormat.JELLY_PATCH, options=options)
-
-
-def test_frames_have_the_size_asked_for() -> None:
-    rows = [add(Quad(Iri(f"urn:{number}"), P, OB, G)) for number in range(100)] + [END]
-    for sizes in ({"frame_rows": 10}, {"frame_bytes": 200}):
-        data = written(rows, PatchFormat.JELLY_PATCH, **sizes)
-        splitter = FrameSplitter()
-        frames = [*splitter.feed(data), *splitter.finish()]
-        assert len(frames) > 5
-        assert all(len(frame) < 500 for frame in frames)
 
 
 # Following

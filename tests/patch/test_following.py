@@ -149,21 +149,6 @@ def ox_data(store: Store) -> set[str]:
     return {each.object.value for each in store if each.graph_name != ox.BOOKKEEPING}
 
 
-def test_complete_patches_must_stay(logs: Logs, tmp_path: Path) -> None:
-    path = tmp_path / "log"
-    path.write_bytes(logs.whole + logs.next)
-    steps = [logs.whole]
-
-    def stop() -> bool:
-        if steps:
-            path.write_bytes(steps.pop(0))
-            return False
-        return True
-
-    with pytest.raises(SourceError, match="bytes of complete patches were read"):
-        ox.replay(Store(), path, follow=True, stop=stop)
-
-
 def test_a_reader_of_its_own(logs: Logs, tmp_path: Path) -> None:
     """Those that follow a log by a reader see that they have to read it again."""
     path = tmp_path / "log"

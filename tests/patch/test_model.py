@@ -62,19 +62,16 @@ def test_a_patch_of_an_iterator_streams_once() -> None:
             read()
 
 
-def test_a_stream_can_be_kept() -> None:
-    patch = Patch(iter([ONE, header("late", S), TWO]), [("id", S)])
-    assert patch.operations == [ONE, TWO]
-    assert list(patch) == [ONE, TWO]
-    assert patch.headers == [("id", S), ("late", S)]
-    # What is known at the start comes at the start.
-    assert list(patch.rows()) == [header("id", S), header("late", S), ONE, TWO]
-
-
-def test_late_headers_of_a_stream_stay_where_they_are() -> None:
-    patch = Patch(iter([ONE, header("late", S), TWO]), [("id", S)])
-    assert list(patch.rows()) == [header("id", S), ONE, header("late", S), TWO]
+def test_headers_of_a_stream() -> None:
+    """What is known at the start comes at the start, others where they are."""
+    rows = [ONE, header("late", S), TWO]
+    patch = Patch(iter(rows), [("id", S)])
+    assert list(patch.rows()) == [header("id", S), *rows]
     assert patch.header("late") == S
+    patch = Patch(iter(rows), [("id", S)])
+    assert patch.operations == list(patch) == [ONE, TWO]
+    assert patch.headers == [("id", S), ("late", S)]
+    assert list(patch.rows()) == [header("id", S), header("late", S), ONE, TWO]
 
 
 def test_group_streams() -> None:

@@ -28,14 +28,24 @@ from typing import Any, Final, NamedTuple, cast
 
 from ...codec import DefaultGraph, TermFactory
 from ...codec.common.terms import check_text, convert
-from ...codec.patch.operations import END, AnyOperation, Header, Namespace, Operation, OperationKind
+from ...codec.patch.operations import (
+    CHAIN_KEYS,
+    END,
+    ID,
+    PREV,
+    AnyOperation,
+    Header,
+    Namespace,
+    Operation,
+    OperationKind,
+)
 from ...codec.text.ntriples import term_text
-from ...errors import ChainError, JellyError, StatementError
+from ...errors import ChainError, JellyError, OrderError, StatementError
 from ...io.sources import Source, is_source, name_of, rewinder
 from ...notebook import Shown
-from ..model import ID, Patch
+from ..model import Patch
 from ..reader import PatchReader, RewrittenError
-from .transactions import NetChanges, PatchEnd, PatchStart, ReplaySettings, Target, Transactions
+from .transactions import CHANGES, NetChanges, ReplaySettings, Target
 
 #: What a result says where no position is kept.
 NO_POSITION: Final = (
@@ -120,26 +130,30 @@ class Selection:
     """Selects what to apply of one log. Nothing is selected before it is known that its patch
     follows what was applied before it.
 
-    :ivar position: the position that was found in the source; None before that.
-    :ivar skipped: transactions of the source up to there.
-    :ivar advice: what to do to have a position, if none is kept; otherwise empty.
+    A transaction consists of the operations between TX and TC, or of consecutive operations outside
+    of any. An aborted transaction (TA) leaves no trace.
+
+    :param done: takes the position that is found in the source, and counts up to there.
     :ivar is_complete: whether the patch ``until`` has ended.
     """
 
-    def __init__(self, target: Target, settings: ReplaySettings) -> None:
+    def __init__(self, target: Target, settings: ReplaySettings, done: Replayed) -> None:
         self._target = target
         self._settings = settings
-        self._log = Transactions(target.text, strict=settings.check_unmatched)
-        self.position: Position | None = None
-        self.skipped = 0
-        self.advice = ""
+        self._done = done
         self.is_complete = False
+        #: The patch that is read: its number from 1, and its headers so far; whether it has any,
+        #: and whether it has started, with its first change or, with an id, its first transaction.
+        self._number = 1
+        self._headers: dict[str, str] = {}
+        self._has_headers = self._is_started = False
         #: Where the store is once all that was selected is applied.
         self._reached: Position | None = None
         #: The store's positions by their patches, while these are looked for; and whether they are
         #: looked for after the patch ``until``.
         self._sought: dict[str, Position] = {}
         self._is_beyond = False
+        self._skipped = 0
         #: The log's name, empty without one; None before its first patch.
         self._name: str | None = None
         #: What the source's first patch follows.
@@ -157,44 +171,85 @@ class Selection:
     @property
     def reading(self) -> str | None:
         """The patch that is read, by its id or number, for errors."""
-        patch = self._log.patch
-        numbered = str(patch.number) if self._log.has_headers or patch.number > 1 else None
-        return patch.id or numbered
+        numbered = str(self._number) if self._has_headers or self._number > 1 else None
+        return self._headers.get(ID, numbered)
 
-    def entries(self, rows: Iterable[AnyOperation]) -> Iterator[Entry]:
+    def entries(self, source: Iterable[AnyOperation]) -> Iterator[Entry]:
         """Give what to apply of rows, up to the patch ``until``."""
-        for event in self._log.read(rows):
-            if isinstance(event, PatchStart):
-                self._start(event)
-            elif isinstance(event, PatchEnd):
-                patch = self._log.patch
-                if event is PatchEnd.KEEPALIVE:
-                    self._check_follows(patch)
-                elif self._is_open and not self._sought:
-                    before = self._reached
-                    if before is None or not (before.complete and before.patch == self._patch):
-                        yield self._entry(None)
-                self._is_open = self._is_selected = False
-                if patch.id is not None and patch.id == self._settings.until:
-                    # If the store is further on, there is nothing to do, but that is an error.
-                    self._is_beyond = bool(self._sought)
-                    self.is_complete = not self._is_beyond
-                    if self.is_complete:
-                        return
-            elif self._is_open:
-                self._transactions += event.size
-                if self._sought:
-                    self.skipped += 1
-                    self._look()
-                else:
-                    yield self._entry(event.changes)
-            # Of operations outside of TX and TC, the store may have some.
-            self._log.one_by_one = bool(self._sought)
+        rows = iter(source)
+        strict = self._settings.check_unmatched
+        changes = NetChanges(strict=strict)
+        # Whether a transaction is open, and the patch has had one.
+        inside = sealed = False
+        row = next(rows, None)
+        while row is not None:
+            kind = row.kind
+            if kind is OperationKind.HEADER:
+                self._take_header(row.value, sealed)
+                row = next(rows, None)
+                continue
+            if kind in CHANGES:
+                if not inside:
+                    self._start()
+                if inside or not self._sought:
+                    row = changes.gather(chain((row,), rows))
+                    continue
+                # Of operations outside of TX and TC, the store may have some.
+                changes.gather(iter((row,)))
+            elif inside is not (kind in (OperationKind.COMMIT, OperationKind.ABORT)):
+                where = "inside" if inside else "outside"
+                raise OrderError(f"{kind.name} {where} a transaction")
+            elif kind is OperationKind.ABORT:
+                changes = NetChanges(strict=strict)
+                self._done.aborted += not self._sought
+            commits, ends = kind is OperationKind.COMMIT, kind is OperationKind.END
+            sealed = sealed or commits or changes.operations > 0
+            # Empty transactions count only in a patch that has started.
+            if changes.operations or (ID in self._headers and (commits or ends)):
+                self._start()
+            if changes.operations or (commits and self._is_started):
+                if self._is_open:
+                    # Of operations outside of TX and TC, each counts.
+                    self._transactions += 1 if commits else changes.operations
+                    if self._sought:
+                        self._skipped += 1
+                        self._look()
+                    else:
+                        yield self._entry(changes)
+                changes = NetChanges(strict=strict)
+            if ends:
+                yield from self._end()
+                if self.is_complete:
+                    return
+                sealed = False
+            inside = kind is OperationKind.BEGIN
+            row = next(rows, None)
 
-    def take_aborted(self) -> int:
-        """Number of aborted transactions after the store's position since the last call."""
-        count, self._log.aborted = self._log.aborted, 0
-        return 0 if self._sought else count
+    def _take_header(self, header: Header, sealed: bool) -> None:
+        self._has_headers = True
+        key = header.chain_key
+        if key in CHAIN_KEYS:
+            if sealed:
+                raise OrderError(
+                    f"the header {header.key!r} comes after a transaction of its patch"
+                )
+            self._headers.setdefault(key, self._target.text(header.value))
+
+    def _end(self) -> Iterator[Entry]:
+        """End the patch, and select its end if the store did not have the whole patch already."""
+        before = self._reached
+        is_complete = before is not None and before.complete and before.patch == self._patch
+        if not self._is_started:
+            self._check_follows()
+        elif self._is_open and not self._sought and not is_complete:
+            yield self._entry(None)
+        if self._headers.get(ID, "") == self._settings.until:
+            # If the store is further on, there is nothing to do, but that is an error.
+            self._is_beyond = bool(self._sought)
+            self.is_complete = not self._is_beyond
+        self._number += 1
+        self._headers = {}
+        self._has_headers = self._is_started = self._is_open = self._is_selected = False
 
     def _entry(self, changes: NetChanges | None) -> Entry:
         """Select a transaction or, without changes, the end of the patch."""
@@ -208,10 +263,14 @@ class Selection:
         begins, self._is_selected = not self._is_selected, True
         return Entry(changes, self._patch, self._reached if self._name else None, begins)
 
-    def _start(self, patch: PatchStart) -> None:
-        id_ = patch.id
+    def _start(self) -> None:
+        """Start the patch, if it has not started."""
+        if self._is_started:
+            return
+        self._is_started = True
+        id_ = self._headers.get(ID)
         if self._name is None:
-            self._find(patch)
+            self._find()
         if id_ is not None:
             if id_ == self._repeatable:
                 return
@@ -221,17 +280,17 @@ class Selection:
             if self._patch in self._sought:
                 # It has fewer transactions than were applied.
                 self._go_on(self._sought[self._patch])
-        self._check_follows(patch)
+        self._check_follows()
         self._is_open = True
         self._repeatable = id_
         if id_ is not None or self._last_id is None:
-            self._patch = id_ or str(patch.number)
+            self._patch = id_ or str(self._number)
             self._transactions = 0
             self._last_id = id_
         self._look()
 
-    def _check_follows(self, patch: PatchStart) -> None:
-        before, prev = self._patch, patch.prev
+    def _check_follows(self) -> None:
+        before, prev = self._patch, self._headers.get(PREV)
         if prev is None or not before or self._sought or not self._settings.check_prev:
             return
         if prev != before:
@@ -243,18 +302,18 @@ class Selection:
 
     # The store's position
 
-    def _find(self, patch: PatchStart) -> None:
+    def _find(self) -> None:
         """Find the store's position in the log, by the source's first patch."""
-        name, prev = self._settings.name, patch.prev
-        self._name = name or patch.id or ""
+        name, id_, prev = self._settings.name, self._headers.get(ID), self._headers.get(PREV)
+        self._name = name or id_ or ""
         if not self._name:
-            self.advice = NO_POSITION
+            self._done.advice = NO_POSITION
             return
         known = [each for each in self._target.positions() if name in (None, each.log)]
         logs = {each.log: each for each in known}
         # Without a name, a number is not enough.
         heads = {each.patch: each for each in known if name or not each.patch.isdecimal()}
-        found = logs.get(self._name) or heads.get(prev or "") or heads.get(patch.id or "")
+        found = logs.get(self._name) or heads.get(prev or "") or heads.get(id_ or "")
         self._opening = prev
         check_prev = self._settings.check_prev
         if found is None:
@@ -296,15 +355,20 @@ class Selection:
         self._sought = {}
         self._name = position.log
         self._transactions = position.transactions
-        self._reached = self.position = position
-        self._log.aborted = 0
+        self._reached = position
+        self._report(position)
+
+    def _report(self, position: Position) -> None:
+        done = self._done
+        if done.position is None:
+            done.position, done.skipped = position, self._skipped
 
     def check_found(self) -> None:
         """Check that the store's position was found in the log."""
         if not self._sought:
             return
         if self._patch in self._sought:
-            self.position = self._sought[self._patch]
+            self._report(self._sought[self._patch])
             return
         # There may be very many logs.
         heads = " or ".join(islice(self._sought, _SHOWN))
@@ -330,7 +394,7 @@ class Replay:
     def __init__(
         self, target: Target, settings: ReplaySettings, done: Replayed, group: int
     ) -> None:
-        self._selection = Selection(target, settings)
+        self._selection = Selection(target, settings, done)
         self._target = target
         self._settings = settings
         self._done = done
@@ -376,11 +440,7 @@ class Replay:
 
     def commit(self) -> None:
         """Apply all entries that wait."""
-        done, selection = self._done, self._selection
-        if done.position is None and selection.position is not None:
-            done.position, done.skipped = selection.position, selection.skipped
-        done.aborted += selection.take_aborted()
-        done.advice = selection.advice
+        done = self._done
         entries, self._waiting = self._waiting, []
         self._size = (0, 0, 0)
         if not entries:

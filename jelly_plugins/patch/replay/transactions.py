@@ -1,9 +1,5 @@
-"""The settings of a replay, the transactions of a log, and the targets that take them; no store and
-no position is known here.
-
-A transaction consists of the operations between TX and TC, or of consecutive operations outside of
-any. An aborted transaction (TA) leaves no trace. A patch without an ``id`` that changes nothing (a
-keepalive) never starts.
+"""The settings of a replay, the net changes of a transaction, and the targets that take them. No
+store is known here.
 """
 
 from __future__ import annotations
@@ -11,21 +7,19 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from enum import Enum
 from itertools import chain
 from threading import RLock
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, TypedDict
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypedDict
 
 from ...codec import DEFAULT_LIMITS, BlankNode, Iri, Limits, Literal, Term
 from ...codec.patch.operations import (
-    CHAIN_KEYS,
     AnyOperation,
     Namespace,
     Operation,
     OperationKind,
 )
 from ...codec.text.ntriples import term_text
-from ...errors import ChainError, ConflictError, OptionsError, OrderError
+from ...errors import ChainError, ConflictError, OptionsError
 from ...io.streams import Progress
 
 if TYPE_CHECKING:
@@ -286,104 +280,3 @@ def lock_of(store: object) -> RLock:
 def moved(log: str) -> ChainError:
     """The error for a store whose position has changed since a replay read it."""
     return ChainError(f"the position in log {log} has moved: another replay or recorder was faster")
-
-
-@dataclass(slots=True)
-class PatchStart:
-    """The start of a patch that has an id or a change. It is numbered from 1 in the source."""
-
-    number: int
-    id: str | None = None
-    prev: str | None = None
-
-
-class Transaction(NamedTuple):
-    """A transaction, which is not aborted.
-
-    :ivar size: what a position counts it as: 1, or its number of operations outside of TX and TC,
-        of which the source may have more later.
-    """
-
-    changes: NetChanges
-    size: int
-
-
-class PatchEnd(Enum):
-    """The end of a patch that has started, or of a keepalive."""
-
-    STARTED = True
-    KEEPALIVE = False
-
-
-class Transactions:
-    """Reads rows: headers, operations and ends of patches.
-
-    :param text: a term as text.
-    :param strict: see :class:`NetChanges`.
-    :ivar patch: the patch that is read, as far as its headers were.
-    :ivar has_headers: whether it has headers.
-    :ivar aborted: number of transactions that were aborted.
-    :ivar one_by_one: whether operations outside of TX and TC are a transaction each, from here on.
-    """
-
-    def __init__(self, text: Callable[[Any], str], *, strict: bool) -> None:
-        self._text = text
-        self._strict = strict
-        self.patch = PatchStart(1)
-        self.has_headers = False
-        self.aborted = 0
-        self.one_by_one = False
-
-    def read(self, source: Iterable[AnyOperation]) -> Iterator[PatchStart | Transaction | PatchEnd]:
-        """The events of rows, as these come."""
-        rows = iter(source)
-        changes = NetChanges(strict=self._strict)
-        # Whether a transaction is open, the patch has started, and it has had a transaction.
-        inside = started = sealed = False
-        row = next(rows, None)
-        while row is not None:
-            kind = row.kind
-            if kind in CHANGES:
-                if not inside and not started:
-                    started = True
-                    yield self.patch
-                if inside or not self.one_by_one:
-                    row = changes.gather(chain((row,), rows))
-                    continue
-                changes.gather(iter((row,)))
-                sealed = True
-                yield Transaction(changes, 1)
-                changes = NetChanges(strict=self._strict)
-            elif kind is OperationKind.HEADER:
-                self.has_headers = True
-                key = row.value.chain_key
-                if key in CHAIN_KEYS:
-                    if sealed:
-                        raise OrderError(
-                            f"the header {row.value.key!r} comes after a transaction of its patch"
-                        )
-                    if getattr(self.patch, key) is None:
-                        setattr(self.patch, key, self._text(row.value.value))
-            else:
-                if inside is not (kind in (OperationKind.COMMIT, OperationKind.ABORT)):
-                    where = "inside" if inside else "outside"
-                    raise OrderError(f"{kind.name} {where} a transaction")
-                ends = kind is OperationKind.END
-                if kind is OperationKind.ABORT:
-                    changes = NetChanges(strict=self._strict)
-                    self.aborted += 1
-                    inside = False
-                sealed = sealed or inside or changes.operations > 0
-                # Empty transactions count only in a patch that has started.
-                if not started and (changes.operations or (self.patch.id and (inside or ends))):
-                    started = True
-                    yield self.patch
-                if changes.operations or (inside and started):
-                    yield Transaction(changes, 1 if inside else changes.operations)
-                    changes = NetChanges(strict=self._strict)
-                if ends:
-                    yield PatchEnd.STARTED if started else PatchEnd.KEEPALIVE
-                    self.patch = PatchStart(self.patch.number + 1)
-                    self.has_headers = started = sealed = False
-                inside = kind is OperationKind.BEGIN
-            row = next(rows, None)
