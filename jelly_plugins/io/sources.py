@@ -569,7 +569,8 @@ def did_you_mean(given: str, names: Collection[str]) -> str:
     """A suggestion for a misspelt name, for the end of a message."""
     from difflib import get_close_matches
 
-    close = get_close_matches(given, list(names), 1)
+    # No name is that long, and the search takes a time that grows with the length.
+    close = get_close_matches(given[:100], list(names), 1)
     return f"; did you mean {close[0]}?" if close else ""
 
 

@@ -63,12 +63,15 @@ def open_graph() -> bytes:
 def test_a_graph_that_is_not_ended(tmp_path: Path) -> None:
     assert_failed(jelly("validate", "-", stdin=open_graph()), 1, "ends inside a graph", "frame 0")
     two = open_graph() + quads_file(tmp_path).read_bytes()
-    joined = json.loads(jelly("validate", "-", "--json", stdin=two).text)
-    assert joined["with_options"] == 2
     done = jelly("validate", "-", "--concatenated", stdin=two)
     assert_failed(done, 1, "ends inside a graph", "frame 0")
     two = quads_file(tmp_path).read_bytes() + open_graph()
     assert_failed(jelly("validate", "-", "--concatenated", stdin=two), 1, "frame 1")
+
+
+def test_joined_streams_are_shown(tmp_path: Path) -> None:
+    joined = quads_file(tmp_path).read_bytes() * 2
+    assert json.loads(jelly("validate", "-", "--json", stdin=joined).text)["with_options"] == 2
 
 
 def test_blank_nodes_are_mapped_and_order_counts_on_request(tmp_path: Path) -> None:

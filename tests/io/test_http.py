@@ -16,6 +16,7 @@ from typing import Any
 from urllib.request import urlopen
 
 import fsspec
+import pyoxigraph
 import pytest
 import rdflib
 
@@ -36,7 +37,9 @@ from jelly_plugins.codec import delimit
 from jelly_plugins.io.streams import encode
 from jelly_plugins.messages import read_messages
 from jelly_plugins.patch import PatchReader
-from jelly_plugins.rdflib import register
+from jelly_plugins.rdflib import NAMES, register
+
+from ..conversions import written
 
 TRIPLES = [Triple(Iri(f"urn:s{n}"), Iri("urn:p"), Iri("urn:o")) for n in range(5000)]
 
@@ -126,8 +129,6 @@ def two_frames() -> tuple[bytes, int]:
 
 
 def load_into_store(source: Any) -> None:
-    import pyoxigraph
-
     store = pyoxigraph.Store()
     try:
         oxigraph.load(store, source)
@@ -135,29 +136,65 @@ def load_into_store(source: Any) -> None:
         assert len(store) in (0, 100)
 
 
-JELLY_READERS: dict[str, Callable[[Any], object]] = {
-    "read": lambda source: list(read(source)),
-    "load": load_into_store,
-    "arrow": lambda source: arrow.read(source).read_all(),
-    "messages": lambda source: list(read_messages(source, format="jelly")),
-    "convert": lambda source: convert(
-        source, io.BytesIO(), target_format="nt", source_format="jelly"
+JELLY = two_frames()
+LINE = b"<urn:s> <urn:p> <urn:o> .\n"
+_PART = b"TX .\nTC .\n"
+
+
+def rows_of_jena(form: str) -> tuple[bytes, int]:
+    one = written(jena.write, TRIPLES[:1], format=form)
+    return 2 * one, len(one)
+
+
+#: By name, the whole of a source, the end of its first part, and what reads it.
+READERS: dict[str, tuple[tuple[bytes, int], Callable[[Any], object]]] = {
+    "read": (JELLY, lambda source: list(read(source))),
+    "load": (JELLY, load_into_store),
+    "arrow": (JELLY, lambda source: arrow.read(source).read_all()),
+    "messages": (JELLY, lambda source: list(read_messages(source, format="jelly"))),
+    "convert": (
+        JELLY,
+        lambda source: convert(source, io.BytesIO(), target_format="nt", source_format="jelly"),
     ),
-    "rdflib": lambda source: rdflib.Graph().parse(source, format="jelly-plugins"),
+    "rdflib": (JELLY, lambda source: rdflib.Graph().parse(source, format="jelly-plugins")),
+    "patches": ((2 * _PART, len(_PART)), lambda source: list(PatchReader(source))),
+    "messages in text": (
+        (2 * LINE, len(LINE)),
+        lambda source: list(read_messages(source, format="nt")),
+    ),
+    "convert text": (
+        (2 * LINE, len(LINE)),
+        lambda source: convert(source, io.BytesIO(), source_format="nt", target_format="jelly"),
+    ),
+    **{
+        f"jena {form}": (
+            rows_of_jena(form),
+            lambda source, form=form: list(jena.read(source, format=form)),
+        )
+        for form in ("rt", "rpb")
+    },
 }
 
 
-@pytest.mark.parametrize("name", JELLY_READERS)
+@pytest.mark.parametrize("name", READERS)
 @pytest.mark.parametrize("chunked", [False, True])
-def test_a_short_response_is_rejected(name: str, chunked: bool) -> None:
-    data, end = two_frames()
+def test_a_short_response_and_a_part_are_rejected(name: str, chunked: bool) -> None:
+    """A server or a proxy may answer with a part that the client did not request."""
+    (data, end), reader = READERS[name]
     with (
         response_of(data, end, chunked=chunked) as response,
         pytest.raises(TruncatedError, match="HTTP response"),
     ):
-        JELLY_READERS[name](response)
+        reader(response)
     with response_of(data, len(data), chunked=chunked) as response:
-        JELLY_READERS[name](response)
+        reader(response)
+    content_range = f"bytes 0-{end - 1}/{len(data)}"
+    with (
+        serving_part(data[:end], end, chunked=chunked, content_range=content_range) as url,
+        urlopen(url) as response,
+        pytest.raises(TruncatedError, match="a part of the file"),
+    ):
+        reader(response)
 
 
 @pytest.fixture
@@ -173,30 +210,16 @@ def registered() -> Iterator[None]:
 @pytest.mark.usefixtures("registered")
 @pytest.mark.filterwarnings("ignore:Dataset:DeprecationWarning")
 @pytest.mark.parametrize("graph", [rdflib.Graph, rdflib.Dataset])
-@pytest.mark.parametrize("name", ["jelly", "application/x-jelly-rdf", "jelly-plugins"])
+@pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("chunked", [False, True])
 def test_a_short_response_to_rdflib_itself(graph: Any, name: str, chunked: bool) -> None:
-    data, end = two_frames()
+    data, end = JELLY
     with serving_part(data, end, chunked=chunked) as url:
         with pytest.raises(TruncatedError, match=r"HTTP response") as caught:
             graph().parse(url, format=name)
         assert caught.value.source == url
     with serving_part(data, len(data), chunked=chunked) as url:
         assert len(graph().parse(url, format=name)) == 100
-
-
-@pytest.mark.parametrize("name", JELLY_READERS)
-@pytest.mark.parametrize("chunked", [False, True])
-def test_a_part_is_rejected(name: str, chunked: bool) -> None:
-    """A server or a proxy may answer with a part that the client did not request."""
-    data, end = two_frames()
-    content_range = f"bytes 0-{end - 1}/{len(data)}"
-    with (
-        serving_part(data[:end], end, chunked=chunked, content_range=content_range) as url,
-        urlopen(url) as response,
-        pytest.raises(TruncatedError, match="a part of the file"),
-    ):
-        JELLY_READERS[name](response)
 
 
 @pytest.mark.parametrize(
@@ -210,52 +233,22 @@ def test_a_part_is_rejected(name: str, chunked: bool) -> None:
 def test_a_short_response_of_whole_frames_or_members(
     wrap: Callable[[Any], Any], pack: Callable[[bytes], bytes]
 ) -> None:
-    data, end = two_frames()
+    data, end = JELLY
     first = pack(data[:end])
     body = first + pack(data[end:])
     with (
         response_of(body, len(first)) as response,
-        pytest.raises(TruncatedError, match="HTTP response"),
+        pytest.raises(TruncatedError, match=f"HTTP response.*{len(body) - len(first):,} bytes of"),
     ):
         list(read(wrap(response)))
     with response_of(body, len(body)) as response:
         assert list(read(wrap(response))) == TRIPLES[:100]
 
 
-def rows_of_jena(format_: jena.JenaFormat) -> bytes:
-    out = io.BytesIO()
-    jena.write(TRIPLES[:1], out, format=format_)
-    return out.getvalue()
-
-
-@pytest.mark.parametrize(
-    ("part", "reader"),
-    [
-        (b"TX .\nTC .\n", lambda source: list(PatchReader(source))),
-        (
-            b"<urn:s> <urn:p> <urn:o> .\n",
-            lambda source: list(read_messages(source, format="nt")),
-        ),
-        (
-            b"<urn:s> <urn:p> <urn:o> .\n",
-            lambda source: convert(source, io.BytesIO(), source_format="nt", target_format="jelly"),
-        ),
-        *(
-            (rows_of_jena(form), lambda source, form=form: list(jena.read(source, format=form)))
-            for form in list(jena.JenaFormat)[:2]
-        ),
-    ],
-)
-def test_a_short_response_in_other_formats(part: bytes, reader: Callable[[Any], object]) -> None:
-    with (
-        response_of(2 * part, len(part)) as response,
-        pytest.raises(TruncatedError, match=f"HTTP response.*{len(part)} bytes of"),
-    ):
-        reader(response)
-
-
-def opened_by(library: str, url: str) -> Any:
-    """The response of another client."""
+def opened_by(library: str | None, url: str) -> Any:
+    """The response of another client, or the URL itself."""
+    if library is None:
+        return url
     client = pytest.importorskip(library)
     if library == "requests":
         return client.get(url, stream=True, timeout=60).raw
@@ -265,24 +258,19 @@ def opened_by(library: str, url: str) -> Any:
 
 
 @pytest.mark.parametrize("library", [None, "urllib3", "requests"])
-def test_a_short_response_to_a_url_or_another_client(library: str | None) -> None:
-    data, end = two_frames()
-    with serving_part(data, end) as url:
-        source = url if library is None else opened_by(library, url)
-        with pytest.raises(SourceError if library == "requests" else TruncatedError):
-            list(read(source))
+def test_a_url_and_responses_of_other_clients(library: str | None) -> None:
+    data, end = JELLY
+    error = SourceError if library == "requests" else TruncatedError
+    with serving_part(data, end) as url, pytest.raises(error):
+        list(read(opened_by(library, url)))
     with serving_part(data, len(data)) as url:
-        assert list(read(url if library is None else opened_by(library, url))) == TRIPLES[:100]
-
-
-@pytest.mark.parametrize("library", [None, "urllib3", "requests"])
-def test_a_part_to_a_url_or_another_client(library: str | None) -> None:
-    data, end = two_frames()
+        assert list(read(opened_by(library, url))) == TRIPLES[:100]
     content_range = f"bytes 0-{end - 1}/{len(data)}"
-    with serving_part(data[:end], end, chunked=True, content_range=content_range) as url:
-        source = url if library is None else opened_by(library, url)
-        with pytest.raises(TruncatedError, match="a part of the file"):
-            list(read(source))
+    with (
+        serving_part(data[:end], end, chunked=True, content_range=content_range) as url,
+        pytest.raises(TruncatedError, match="a part of the file"),
+    ):
+        list(read(opened_by(library, url)))
 
 
 @pytest.mark.parametrize(
@@ -349,13 +337,10 @@ def test_redirects_to_other_protocols_are_rejected(target: str) -> None:
 
 
 def test_errors_hide_passwords_of_urls() -> None:
-    with pytest.raises(SourceError) as caught:
+    with pytest.raises(SourceError) as failed:
         list(read("http://user:secret@127.0.0.1:1/x.jelly"))
-    assert "secret" not in str(caught.value)
-    assert "http://user:***@127.0.0.1:1/x.jelly" in str(caught.value)
-
-
-def test_errors_of_conversions_hide_passwords_of_urls() -> None:
+    assert "secret" not in str(failed.value)
+    assert "http://user:***@127.0.0.1:1/x.jelly" in str(failed.value)
     with answering(answer_of(200, body=b"<urn:s> <urn:1> <urn:o> .\n")) as url:
         source = url.replace("://", "://user:secret@")
         with pytest.raises(JellyError, match="predicate") as caught:

@@ -7,96 +7,57 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pyoxigraph
 import pytest
+import rdflib.util
 
 from jelly_plugins import (
     Format,
-    Frame,
-    Iri,
     SourceError,
-    StreamOptions,
-    Triple,
     convert,
     jena,
     messages,
+    oxigraph,
     patch,
     read,
     sparql,
     write,
-    write_frames,
 )
 from jelly_plugins.io.sinks import check_jelly_name
-from jelly_plugins.io.sources import format_named, format_of
+from jelly_plugins.io.sources import format_named
+from jelly_plugins.io.streams import write_bytes
+from jelly_plugins.rdflib import load
 
-TRIPLES = [Triple(Iri("urn:s"), Iri("urn:p"), Iri("urn:o"))]
+from .writers import JELLY_WRITERS, triples
 
-
-def _arrow(dst: Any) -> object:
-    arrow = pytest.importorskip("jelly_plugins.arrow")
-    return arrow.write([], dst)
-
-
-def _oxigraph(function: str) -> Callable[[Any], object]:
-    def call(dst: Any) -> object:
-        pyoxigraph = pytest.importorskip("pyoxigraph")
-        ours = pytest.importorskip("jelly_plugins.oxigraph")
-        data = pyoxigraph.Store() if function == "dump" else []
-        return getattr(ours, function)(data, dst)
-
-    return call
+TRIPLES = triples(1)
 
 
-def _rdflib(function: str) -> Callable[[Any], object]:
-    def call(dst: Any) -> object:
-        pytest.importorskip("rdflib")
-        ours = pytest.importorskip("jelly_plugins.rdflib")
-        return getattr(ours, function)([], dst)
-
-    return call
-
-
-WRITERS: dict[str, Callable[[Any], object]] = {
-    "write": lambda dst: write(TRIPLES, dst),
-    "write_frames": lambda dst: write_frames([Frame(0)], dst, options=StreamOptions()),
-    "arrow.write": _arrow,
-    "oxigraph.write_quads": _oxigraph("write_quads"),
-    "rdflib.write_statements": _rdflib("write_statements"),
-    "rdflib.write_graphs": _rdflib("write_graphs"),
-}
-
-
-@pytest.mark.parametrize("writer", WRITERS)
+@pytest.mark.parametrize("writer", JELLY_WRITERS)
 def test_names_of_other_formats_are_rejected(writer: str, tmp_path: Path) -> None:
     path = tmp_path / "x.nt"
     path.write_bytes(b"before")
     with pytest.raises(SourceError, match=r"x\.nt: Jelly is written.* format nt: .*convert"):
-        WRITERS[writer](path)
+        JELLY_WRITERS[writer](TRIPLES, path, None)
     assert path.read_bytes() == b"before"
     # An open file may have any name.
     with path.open("wb") as file:
-        WRITERS[writer](file)
-    assert format_of(path) is Format.N_TRIPLES
-    assert list(read(path.read_bytes())) in ([], TRIPLES)
+        JELLY_WRITERS[writer](TRIPLES, file, None)
+    assert len(list(read(path.read_bytes()))) == 1
 
 
-@pytest.mark.parametrize("name", ["x.ttl.gz", "x.NQ", "x.txtpb", "x.rt.ZST", "folder.jelly/x.xml"])
-def test_endings_of_other_formats(name: str) -> None:
-    with pytest.raises(SourceError, match="Jelly is written"):
-        check_jelly_name(name)
-    with pytest.raises(SourceError, match="Jelly is written"):
-        check_jelly_name(Path(name))
-
-
-@pytest.mark.parametrize("name", ["x.jelly", "x.jelly.gz", "x", "x.bin", "x.nt.bak", "x.nt/y"])
-def test_other_names_are_accepted(name: str) -> None:
-    check_jelly_name(name)
+@pytest.mark.parametrize("as_path", [str, Path])
+def test_names_that_only_writing_jelly_accepts(as_path: Any) -> None:
+    for name in ("x.jelly", "x.jelly.gz", "x", "x.bin", "x.nt.bak", "x.nt/y"):
+        check_jelly_name(as_path(name))
+    for name in ("x.ttl.gz", "x.NQ", "x.txtpb", "x.rt.ZST", "folder.jelly/x.xml"):
+        with pytest.raises(SourceError, match="Jelly is written"):
+            check_jelly_name(as_path(name))
 
 
 def test_a_format_that_is_given_is_written_whatever_the_name(tmp_path: Path) -> None:
     path = tmp_path / "x.nt"
-    out = io.BytesIO()
-    write(TRIPLES, out)
-    convert(out.getvalue(), path, source_format="jelly", target_format="jelly")
+    convert(write_bytes(TRIPLES), path, source_format="jelly", target_format="jelly")
     assert list(read(path)) == TRIPLES
 
 
@@ -120,11 +81,11 @@ def test_names_of_formats(form: Format) -> None:
 
 
 def test_pyoxigraph_and_rdflib_names_of_formats() -> None:
-    formats = pytest.importorskip("pyoxigraph").RdfFormat
+    formats = pyoxigraph.RdfFormat
     for name in ("N_TRIPLES", "N_QUADS", "TURTLE", "TRIG", "RDF_XML", "JSON_LD"):
         assert format_named(getattr(formats, name)) is Format[name]
     assert format_named(formats.STREAMING_JSON_LD) is Format.JSON_LD
-    for known in set(pytest.importorskip("rdflib.util").SUFFIX_FORMAT_MAP.values()):
+    for known in set(rdflib.util.SUFFIX_FORMAT_MAP.values()):
         if known not in ("n3", "trix", "rdfa", "hext", "patch", "jelly-plugins"):
             assert isinstance(format_named(known), Format), known
 
@@ -136,19 +97,15 @@ def test_unknown_names_of_formats(name: Any) -> None:
 
 
 def test_every_function_takes_every_name() -> None:
-    formats = pytest.importorskip("pyoxigraph").RdfFormat
-    oxigraph = pytest.importorskip("jelly_plugins.oxigraph")
-    rdflib = pytest.importorskip("rdflib")
     text = b"<urn:s> a <urn:o> ."
-    for name in ("turtle", "text/turtle", ".ttl", Format.TURTLE, formats.TURTLE):
+    for name in ("turtle", "text/turtle", ".ttl", Format.TURTLE, pyoxigraph.RdfFormat.TURTLE):
         out = io.BytesIO()
         assert convert(text, out, source_format=name, target_format=name).statements == 1
         assert convert([text], out, source_format=[name], target_format=name).statements == 1
-        store = pytest.importorskip("pyoxigraph").Store()
+        store = pyoxigraph.Store()
         oxigraph.load(store, text, format=name)
         assert oxigraph.dump(store, out, format=name, graph=None) == 1
-        ours = pytest.importorskip("jelly_plugins.rdflib")
-        assert ours.load(rdflib.Graph(), text, format=name) == 1
+        assert load(rdflib.Graph(), text, format=name) == 1
 
 
 def test_notation3_is_named() -> None:

@@ -179,7 +179,9 @@ class Journal(Store):
             for found, graphs in list(self.store.triples(triple, graph)):
                 # A store without contexts gives none for its only graph.
                 for each in [graph] if graph is not None else list(graphs) or [None]:
-                    self.changes.append((OperationKind.DELETE, found, each))
+                    # rdflib gives the object of the pattern as the one that was found.
+                    stored = found if triple[2] is None else self._stored(found, each)
+                    self.changes.append((OperationKind.DELETE, stored, each))
         elif is_in(self.store, triple, graph):
             self.changes.append((OperationKind.DELETE, self._stored(triple, graph), graph))
         else:
