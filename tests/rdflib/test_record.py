@@ -17,11 +17,7 @@ from rdflib.namespace import OWL, Namespace
 from jelly_plugins import ChainError, Iri, OptionsError, SourceError, TermError, Triple
 from jelly_plugins.codec.text.ntriples import term_text
 from jelly_plugins.oxigraph import replay as replay_into_oxigraph
-<<<<<<< HEAD
-from jelly_plugins.patch import compact, invert, read_patches, undo, write_patches
-=======
-from jelly_plugins.patch import compact, invert, read_patches
->>>>>>> t3-1
+from jelly_plugins.patch import compact, invert, read_patches, undo
 from jelly_plugins.patch.recording import LogWriter
 from jelly_plugins.rdflib import load, positions, record, replay, set_position
 from jelly_plugins.rdflib.terms import default_graph
@@ -503,38 +499,10 @@ def test_a_rollback_restores_empty_graphs(update: str, path: Path) -> None:
     assert quads(dataset) == {(S, P, ONE, G)}
 
 
-<<<<<<< HEAD
-def test_a_rollback_restores_a_language_tag_as_it_was(path: Path) -> None:
-    graph = Graph()
-    graph.add((S, P, Literal("x", lang="en")))
-    with record(graph, path) as recorder:
-        recorder.graph.remove((S, P, Literal("x", lang="EN")))
-        recorder.rollback()
-    assert [term.n3() for term in graph.objects()] == ['"x"@en']
-
-
-def test_what_is_parsed_is_recorded(graph: Graph, path: Path) -> None:
-    """However it goes into the store."""
-    source = Graph()
-    source.add((S, P, Literal("01", datatype=namespace.XSD.integer, normalize=False)))
-    data = source.serialize(format="jelly-plugins", encoding="utf-8")
-    with record(graph, path) as recorder:
-        recorder.graph.parse(data=data, format="jelly-plugins")
-    assert codes(path) == ["A"]
-    check(graph, path)
-
-
 _FORM = Literal("01", datatype=namespace.XSD.integer, normalize=False)
 
 
 def test_literals_are_added_in_the_form_of_the_log(path: Path) -> None:
-=======
-@pytest.mark.parametrize("many", [-1, 1000])
-def test_another_form_of_a_literal_that_is_there_is_not_recorded(
-    many: int, path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(journal, "_MANY", many)
->>>>>>> t3-1
     graph, replica = Graph(), Graph()
     with record(graph, path) as recorder:
         recorder.graph.update("INSERT DATA { <urn:s> <urn:p> 01 }")
