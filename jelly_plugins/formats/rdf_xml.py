@@ -34,7 +34,8 @@ _PARSE_TYPES: Final = frozenset(("Literal", "Resource", "Collection", "Triple"))
 _CHECKED: Final = ("parseType", "nodeID", "bagID")
 _IRI: Final = re.compile(rf"[A-Za-z][A-Za-z0-9+.\-]*+:[^{NOT_IN_IRI}]*+")
 
-#: Attributes that a tag may have: pyoxigraph compares each of them with all others.
+#: Attributes that a tag may have, and namespaces that may be in scope: pyoxigraph compares each of
+#: them with all others.
 _ATTRIBUTES: Final = 1 << 12
 #: Bytes of a tag or comment, which expat holds, and reads again from its start with each chunk.
 _TAG: Final = 1 << 18
@@ -74,8 +75,10 @@ class RdfXmlText:
         self._base = base
         #: Names of attributes of RDF, by the prefixes in scope.
         self._checked: frozenset[str] = frozenset()
-        #: The base and the names around each open element.
-        self._open: list[tuple[str | None, frozenset[str]]] = []
+        #: Declarations of namespaces in scope.
+        self._in_scope = 0
+        #: The base, the names and the declarations around each open element.
+        self._open: list[tuple[str | None, frozenset[str], int]] = []
         #: The number of elements around the content of an XML literal; 0 outside of one.
         self._literal = 0
         #: Characters of entities and of namespaces, by name.
@@ -190,13 +193,13 @@ class RdfXmlText:
         self._out.append(text.translate(_IN_TEXT) if _HAS_ESCAPES(text) else text)
 
     def _end(self, name: str) -> None:
-        self._base, self._checked = self._open.pop()
+        self._base, self._checked, self._in_scope = self._open.pop()
         if len(self._open) < self._literal:
             self._literal = 0
         self._out.append(f"</{name}>")
 
     def _start(self, name: str, attributes: list[str]) -> None:
-        self._open.append((self._base, self._checked))
+        self._open.append((self._base, self._checked, self._in_scope))
         if len(self._open) > DEPTH:
             raise too_deep()
         if self._literal and len(self._open) == self._literal + 1:
@@ -231,6 +234,9 @@ class RdfXmlText:
 
     def _declare(self, prefix: str, iri: str) -> None:
         _check_length(iri)
+        self._in_scope += 1
+        if self._in_scope > _ATTRIBUTES:
+            raise LimitError(f"more than {_ATTRIBUTES} declarations of namespaces are in scope")
         self._declared[prefix] = len(prefix) + len(iri)
         names = {f"{prefix}:{name}" for name in _CHECKED}
         if iri == _RDF:

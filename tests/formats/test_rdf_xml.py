@@ -302,6 +302,16 @@ def test_long_namespaces_and_bases(attribute: str) -> None:
         objects(text)
 
 
+def test_namespaces_in_scope_are_bounded() -> None:
+    """pyoxigraph compares each of them with all others, those of elements around it too."""
+    names = [" ".join(f'xmlns:n{n}_{at}="urn:{at}"' for at in range(90)) for n in range(50)]
+    inner = "".join(f"<e:n {each}><e:p>" for each in names) + "</e:p></e:n>" * len(names)
+    with pytest.raises(LimitError, match="4096"):
+        objects(document(f"<e:p>{inner}</e:p>"))
+    after = "".join(f"<e:p {each}>x</e:p>" for each in names)
+    assert objects(document(after)) == [Literal("x")] * len(names)
+
+
 def test_a_bag_id_of_another_vocabulary() -> None:
     text = document('<e:p e:bagID="x" r:resource="urn:o"/>')
     assert set(objects(text)) == {Iri("urn:o"), Literal("x")}
