@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import io
 import json
+import re
 from typing import Any
 
 import pyoxigraph
 import pytest
 import rdflib
 
-from jelly_plugins import Literal, convert, oxigraph
+from jelly_plugins import Iri, Literal, oxigraph, read_frames
 from jelly_plugins import rdflib as backend
 from jelly_plugins.codec import DEFAULT_LIMITS, Limits
 from jelly_plugins.errors import LimitError, TextError
@@ -20,53 +20,145 @@ from jelly_plugins.formats.reading import with_bounded_json
 from jelly_plugins.formats.settings import ConversionSettings
 from jelly_plugins.io.sources import Format
 
+from ..conversions import converted
+
 XSD = "http://www.w3.org/2001/XMLSchema#"
-REMOTE = (
-    b'{"@context": ["http://s.example/a", {"x": "urn:x"}], "name": "n", "x": 1.5, "@id": "urn:s"}'
-)
 CONTEXTS = {
     "http://s.example/a": {"@context": "b"},
     "http://s.example/b": {"@context": {"name": "urn:name"}},
+    "http://s.example/c": ["b", {"p": {"@id": "urn:p", "@context": "b"}}],
+    "http://s.example/d": {"@import": "b", "r": "urn:r", "@version": 1.1},
+    "http://s.example/e": b'{"@context": {"name": "urn:name"}}',
 }
 
 
-def test_contexts_everywhere() -> None:
-    graph = rdflib.Graph()
-    backend.load(graph, REMOTE, format="jsonld", contexts=CONTEXTS)
-    assert {str(p) for _, p, _ in graph} == {"urn:name", "urn:x"}
-    over_store = rdflib.Graph(store="Oxigraph")
-    backend.load(over_store, REMOTE, format="jsonld", contexts=CONTEXTS)
-    assert {str(p) for _, p, _ in over_store} == {"urn:name", "urn:x"}
-    store = pyoxigraph.Store()
-    oxigraph.load(store, REMOTE, format="jsonld", contexts=CONTEXTS.__getitem__)
-    assert {quad.predicate.value for quad in store} == {"urn:name", "urn:x"}
-    out = io.BytesIO()
-    settings = ConversionSettings(contexts=CONTEXTS)
-    convert(REMOTE, out, source_format="jsonld", target_format="nt", settings=settings)
-    assert out.getvalue().startswith(b'<urn:s> <urn:name> "n" .')
+def objects(document: bytes | str, **settings: Any) -> list[Any]:
+    data = document.encode() if isinstance(document, str) else document
+    found = read_statements(data, Format.JSON_LD, ConversionSettings(**settings))
+    return [quad.object for quad in found]
 
 
-def objects(document: bytes, **settings: Any) -> list[Any]:
-    return [
-        quad.object
-        for quad in read_statements(document, Format.JSON_LD, ConversionSettings(**settings))
-    ]
+# Contexts
 
 
-def test_contexts_that_are_missing() -> None:
-    with pytest.raises(TextError, match=r"a is not available and never fetched: .* contexts=$"):
-        objects(REMOTE)
-    with pytest.raises(TextError, match=r"the context http://s\.example/a is not among those"):
-        objects(REMOTE, contexts={})
-    with pytest.raises(TextError, match="contains itself"):
-        objects(REMOTE, contexts={"http://s.example/a": "http://s.example/a"})
-    with pytest.raises(TextError, match="malformed JSON"):
-        objects(REMOTE[:-1], contexts=CONTEXTS)
-    with pytest.raises(LimitError, match="the length of a document with contexts"):
-        objects(REMOTE, contexts=CONTEXTS, limits=Limits(frame_bytes=60))
-    relative = REMOTE.replace(b"http://s.example/a", b"a")
-    assert len(objects(relative, contexts=CONTEXTS, base="http://s.example/")) == 2
+@pytest.mark.parametrize("given", [CONTEXTS, CONTEXTS.__getitem__])
+@pytest.mark.parametrize(
+    ("document", "count"),
+    [
+        ('{"@context": ["http://s.example/a", {"x": "urn:x"}], "name": 1, "x": 1.5}', 2),
+        ('{"@context": "a", "name": 1}', 1),
+        ('{"@context": "c", "name": 1, "p": {"name": 2}}', 3),
+        ('{"@context": "d", "name": 1, "r": 2}', 2),
+        ('{"@context": "e", "name": 1}', 1),
+        ('{"urn:p": {"@context": "a", "name": 1}}', 2),
+        # Within a JSON literal there are no contexts.
+        ('{"urn:p": {"@type": "@json", "@value": {"@context": "urn:none"}}}', 1),
+    ],
+)
+def test_remote_contexts(document: str, count: int, given: Any) -> None:
+    assert len(objects(document, contexts=given, base="http://s.example/")) == count
 
+
+def test_remote_contexts_everywhere() -> None:
+    document = b'{"@context": "http://s.example/b", "name": 1}'
+    for target in (rdflib.Graph(), rdflib.Graph(store="Oxigraph")):
+        assert backend.load(target, document, format="jsonld", contexts=CONTEXTS) == 1
+    oxigraph.load(pyoxigraph.Store(), document, format="jsonld", contexts=CONTEXTS)
+    assert converted(document, "jsonld", "nt", contexts=CONTEXTS).count(b"<urn:name>") == 1
+
+
+def fail(iri: str) -> Any:
+    raise OSError(f"no network for {iri}")
+
+
+@pytest.mark.parametrize(
+    ("contexts", "message"),
+    [
+        (None, "the context urn:c is not available and never fetched: .* contexts=$"),
+        ({}, "the context urn:c is not among those"),
+        (fail, "the context urn:c cannot be loaded: no network"),
+        ({"urn:c": "urn:c"}, "contains itself"),
+        ({"urn:c": {"@import": "urn:c"}}, "contains itself"),
+        (
+            {"urn:c": ["urn:d"], "urn:d": {"p": {"@id": "urn:p", "@context": "urn:c"}}},
+            "contains itself",
+        ),
+        ({"urn:c": {"@import": 1}}, "@import must be"),
+        ({"urn:c": {"@import": "urn:d"}, "urn:d": []}, "not one object"),
+        ({"urn:c": object()}, "not valid JSON"),
+        ({"urn:c": {"@vocab": b"x"}}, "not valid JSON"),
+        ({"urn:c": "//[x"}, "cannot be resolved"),
+        (
+            {f"urn:{n}": [f"urn:{n - 1}"] * 2 for n in range(1, 60)}
+            | {"urn:0": {"p": f"urn:{'p' * 100_000}"}, "urn:c": "urn:59"},
+            "the contexts of a document come to more than",
+        ),
+    ],
+)
+def test_remote_contexts_that_are_rejected(contexts: Any, message: str) -> None:
+    with pytest.raises(TextError, match=message) as caught:
+        objects('{"@context": "urn:c", "p": 1}', contexts=contexts, base="app://h/d")
+    assert caught.value.source == "<bytes>"
+
+
+# Relative IRIs, and documents as a whole
+
+#: JSON-LD with a relative IRI in each position of a statement, and of each kind.
+RELATIVE = {
+    "an object": ({"@id": "urn:s", "urn:p": [{"@id": "rel"}, "v"]}, "rel"),
+    "an empty reference": ({"@id": "", "urn:p": "v"}, ""),
+    "a fragment": ({"@id": "#f", "urn:p": "v"}, "#f"),
+    "an authority": ({"@id": "//h/x", "urn:p": "v"}, "//h/x"),
+    "a path with an empty segment": ({"@id": "/.//x", "urn:p": "v"}, "/x"),
+    "a datatype": ({"@id": "urn:s", "urn:p": {"@value": "v", "@type": "dt"}}, "dt"),
+    "a graph": ({"@id": "rel", "@graph": {"@id": "urn:s", "urn:p": "v"}}, "rel"),
+    "a predicate": ({"@context": {"@vocab": ""}, "@id": "urn:s", "rel": "v"}, "rel"),
+    "a relative base": ({"@context": {"@base": "b/"}, "@id": "rel", "urn:p": "v"}, "b/rel"),
+}
+
+
+@pytest.mark.parametrize("position", RELATIVE)
+def test_relative_iris_in_json_ld_need_a_base(position: str) -> None:
+    document, iri = RELATIVE[position]
+    text = json.dumps([{"@id": "urn:s", "urn:p": "first"}, document]).encode()
+    message = re.escape(f"<bytes>: the IRI <{iri}> is relative: relative IRIs need a base")
+    with pytest.raises(TextError, match=message):
+        list(read_statements(text, Format.JSON_LD))
+    found = list(read_statements(text, Format.JSON_LD, ConversionSettings(base="http://e/d/x")))
+    assert len(found) >= 2
+    assert any("http://e/" in str(each) or "//h/x" in str(each) for each in found)
+
+
+def test_json_ld_without_relative_iris_needs_no_base() -> None:
+    text = b"""{"@context": {"@base": "http://e/", "n": "urn:n#", "v": "x-jelly/"},
+        "@id": "rel", "urn:p": ["x-jelly-plugins-no-base://x/", "<x-jelly-plugins-no-base://x/>"]}"""
+    with read_frames(converted(text, "jsonld", "jelly")) as frames:
+        (frame,) = frames
+    assert len(frame.statements) == 2
+    assert frame.namespaces == [("n", Iri("urn:n#"))]
+
+
+def test_truncated_and_malformed_documents() -> None:
+    document = b"""[{"@id": "urn:s", "urn:p": {"@value": "o", "@language": "en"}},
+        {"@id": "urn:g", "@graph": {"@id": "urn:s", "urn:p": {"@id": "_:b"}}}]"""
+    for end in range(len(document)):
+        with pytest.raises(TextError):
+            objects(document[:end])
+    with pytest.raises(TextError, match="malformed JSON") as caught:
+        objects('{"@context":{},\n "a" 1}')
+    assert (caught.value.line, caught.value.column) == (2, 6)
+
+
+def test_a_document_with_contexts_is_held() -> None:
+    document = b"[" + b",".join([b'{"@id":"urn:s","urn:p":1}'] * 50_000) + b"]"
+    limits = Limits(frame_bytes=200_000)
+    assert converted(document, "jsonld", "nt", limits=limits).count(b"\n") == 50_000
+    for data, contexts in ((document, {}), (document[:-1] + b',{"@context":{}}]', None)):
+        with pytest.raises(LimitError, match="the length of a document with contexts"):
+            objects(data, limits=limits, contexts=contexts)
+
+
+# Numbers, which pyoxigraph would misread
 
 #: Numbers, and what JSON-LD makes of them; None if pyoxigraph would make something else.
 NUMBERS = {
@@ -106,10 +198,9 @@ def test_numbers(number: str) -> None:
         with pytest.raises(TextError, match=r"the number .* cannot be read as an integer"):
             list(with_bounded_json(chunks))
     if expected is None:
-        with pytest.raises(TextError, match="cannot be read as an integer"):
-            objects(document)
-        with pytest.raises(TextError, match="cannot be read as an integer"):
-            objects(document, contexts={})
+        for contexts in (None, {}):
+            with pytest.raises(TextError, match="cannot be read as an integer"):
+                objects(document, contexts=contexts)
     else:
         assert objects(document)[1].lex == expected
 
@@ -126,9 +217,9 @@ def test_numbers_with_long_exponents() -> None:
 
 def test_numbers_in_strings_are_not_checked() -> None:
     text = '{"@id": "urn:s", "urn:1e20": ["100000000000000000000", "\\\\", " 1e20 \\" 1e20"]}'
-    assert len(objects(text.encode())) == 3
+    assert len(objects(text)) == 3
     integer = {"@value": "100000000000000000000", "@type": XSD + "integer"}
-    document = json.dumps({"@id": "urn:s", "urn:p": integer}).encode()
+    document = json.dumps({"@id": "urn:s", "urn:p": integer})
     assert objects(document) == [Literal("100000000000000000000", None, XSD + "integer")]
 
 
@@ -207,37 +298,23 @@ def test_numbers_are_not_rounded(number: str, contexts: dict[str, Any] | None) -
     assert found.object.lex == expected.object.value
 
 
-def test_contexts_by_relative_iris() -> None:
-    text = b'{"@context":"c","@id":"urn:s","a":"x"}'
-    settings = ConversionSettings(contexts={"app://h/c": {"a": "urn:a"}}, base="app://h/d")
-    assert len(list(read_statements(text, Format.JSON_LD, settings))) == 1
-    with pytest.raises(TextError, match="cannot be resolved"):
-        list(read_statements(text.replace(b'"c"', b'"//[x"'), Format.JSON_LD, settings))
+LONG = f"urn:{'x' * 30_000}"
 
 
-def test_contexts_with_a_long_iri() -> None:
-    for term in ("a", "@vocab", "@base"):
-        context = f'{{"@context":{{"{term}":"urn:{"x" * 1_000_000}:"}},"@graph":['
-        document = context + ",".join(['{"@id":"b","a:b":1}'] * 1000) + "]}"
-        with pytest.raises(LimitError, match="frame_expansion"):
-            objects(document.encode())
-
-
-def test_a_long_document_without_contexts() -> None:
-    document = b"[" + b",".join([b'{"@id":"urn:s","urn:p":1}'] * 50_000) + b"]"
-    limits = Limits(frame_bytes=200_000)
-    assert read(document, limits) == 50_000
-    with pytest.raises(LimitError, match="the length of a document with contexts"):
-        read(document[:-1] + b',{"@context":{}}]', limits)
-    with pytest.raises(TextError, match="malformed JSON") as caught:
-        objects(b'{"@context":{},\n "a" 1}')
-    assert (caught.value.line, caught.value.column) == (2, 6)
-
-
-def read(document: bytes, limits: Limits) -> int:
-    out = io.BytesIO()
-    convert(document, out, source_format="jsonld", target_format="nt", limits=limits)
-    return out.getvalue().count(b"\n")
+@pytest.mark.parametrize(
+    "context",
+    [
+        {"a": LONG},
+        {"a": {"@id": "b:y", "@prefix": True}, "b": LONG},
+        {"@vocab": LONG, "a": "y"},
+        [{"@base": LONG[:15_000]}, {"@base": LONG[4:15_000]}],
+        {f"c{n}": f"c{n - 1}:{LONG[4:504]}" for n in range(60, 0, -1)},
+    ],
+)
+def test_short_names_of_long_iris_are_bounded(context: Any) -> None:
+    nodes = [{"@id": "a:b", "a:p": 1}] * 2000
+    with pytest.raises(LimitError, match="frame_expansion"):
+        objects(json.dumps({"@context": context, "@graph": nodes}))
 
 
 TERMS = {f"t{n}": f"urn:{n}" for n in range(4000)}

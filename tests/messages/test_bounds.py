@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import io
 import json
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from jelly_plugins import LimitError, Limits, TextError, native
-from jelly_plugins.formats.json_ld import ContextLoader
+from jelly_plugins import LimitError, Limits, native
 from jelly_plugins.io.sources import Input
 from jelly_plugins.messages.documents import rdf_xml_events
 from jelly_plugins.messages.formats import syntax_named
@@ -20,35 +17,38 @@ from jelly_plugins.messages.reader import read_messages
 from jelly_plugins.messages.text import ReadSettings
 from jelly_plugins.messages.turtle import turtle_events
 
+from ..programs import run
 from .logs import RDF, sizes
 
-MEGABYTE = 1 << 20
 HEAD = 'VERSION "1.2-messages"\n'
 
 
-def longest_chunk(log: str, format_: str) -> int:
-    """Return the maximum number of bytes of N-Quads that are held at once."""
-    source, settings = Input(log.encode()), ReadSettings()
+_NAME = "x" * 4000
+
+
+@pytest.mark.parametrize(
+    ("format_", "log", "megabytes"),
+    [
+        ("ttl", "".join(f'<urn:a> <urn:p> "{"x" * 300_000}{n}" .\n' for n in range(20)), 1),
+        (
+            "ttl",
+            f"PREFIX a: <urn:{_NAME}>\n" + "".join(f"a:{n} a:p a:o .\n" for n in range(1500)),
+            8,
+        ),
+        (
+            "rdf",
+            f'<rdf:RDF xmlns:rdf="{RDF}" xmlns:e="urn:{_NAME}:">'
+            + "".join(f'<rdf:Seq rdf:about="urn:{n}"><e:p>x</e:p></rdf:Seq>' for n in range(8000))
+            + "</rdf:RDF>\n",
+            8,
+        ),
+    ],
+)
+def test_long_statements_are_not_held(format_: str, log: str, megabytes: int) -> None:
     split = turtle_events if format_ == "ttl" else rdf_xml_events
-    events = split(source, syntax_named(format_), settings)
-    return max(len(event) for event in events if isinstance(event, bytes))
-
-
-def test_statements_with_long_terms_are_not_held() -> None:
-    literals = "".join(f'<urn:a> <urn:p> "{"x" * 300_000}{n}" .\n' for n in range(20))
-    assert longest_chunk(literals, "ttl") < MEGABYTE
-
-
-def test_statements_with_long_namespaces_are_not_held() -> None:
-    log = f"PREFIX a: <urn:{'x' * 4000}>\n" + "".join(f"a:{n} a:p a:o .\n" for n in range(1500))
-    assert longest_chunk(log, "ttl") < 8 * MEGABYTE
-
-
-def test_statements_of_documents_are_not_held() -> None:
-    log = f'<rdf:RDF xmlns:rdf="{RDF}" xmlns:e="urn:{"x" * 4000}:">' + "".join(
-        f'<rdf:Description rdf:about="urn:{n}"><e:p>x</e:p></rdf:Description>' for n in range(8000)
-    )
-    assert longest_chunk(log + "</rdf:RDF>\n", "rdf") < 8 * MEGABYTE
+    events = split(Input(log.encode()), syntax_named(format_), ReadSettings())
+    longest = max(len(event) for event in events if isinstance(event, bytes))
+    assert longest < megabytes << 20
 
 
 @pytest.mark.parametrize(
@@ -84,53 +84,30 @@ def test_a_value_of_yaml_is_bounded() -> None:
         sizes('"@id": "' + "x" * 300_000, "yamlld", limits=Limits(frame_bytes=100_000))
 
 
-LONG = "x" * 30_000
-
-
-@pytest.mark.parametrize(
-    "context",
-    [
-        {"a": f"urn:{LONG}"},
-        {"a": {"@id": "b:y", "@prefix": True}, "b": f"urn:{LONG}"},
-        {"@vocab": f"urn:{LONG}", "a": "y"},
-        [{"@base": f"urn:{LONG[:15_000]}"}, {"@base": LONG[:15_000]}],
-        {f"c{n}": f"c{n - 1}:{LONG[:500]}" for n in range(60, 0, -1)},
-    ],
-)
-def test_short_names_of_long_iris_are_bounded(context: Any) -> None:
-    context = json.dumps(context)
+def test_short_names_of_long_iris_are_bounded() -> None:
+    context = f'{{"@context": {{"a": "urn:{"x" * 30_000}"}}'
     nodes = ",".join('{"@id": "a:b", "a:p": 1}' for _ in range(2000))
-    with pytest.raises(LimitError, match="frame_expansion"):
-        sizes(f'{{"@context": {context}, "@graph": [{nodes}]}}\n', "ndjsonld")
-    with pytest.raises(LimitError, match="frame_expansion"):
-        sizes(f'{{"@context": {context}}}\n{{"@graph": [{nodes}]}}\n', "ndjsonld")
-
-
-def test_a_context_that_was_long_does_not_count_any_more() -> None:
+    for log in (f'{context}, "@graph": [{nodes}]}}\n', f'{context}}}\n{{"@graph": [{nodes}]}}\n'):
+        with pytest.raises(LimitError, match="frame_expansion"):
+            sizes(log, "ndjsonld")
+    # A context of another document does not count.
+    local = f'{context}, "@id": "urn:a", "urn:p": 1}}\n'
     document = '{"@id": "urn:a", "urn:p": "' + "x" * 200_000 + '"}\n'
-    local = f'{{"@context": {{"a": "urn:{LONG}"}}, "@id": "urn:a", "urn:p": 1}}\n'
     assert sizes(local + document, "ndjsonld") == [1, 1]
     own = '{"@context": {"n": "urn:n"}, "n": 1}'
     assert sizes('{"@graph": [' + ",".join([own] * 9999) + "]}\n", "ndjsonld") == [9999]
-
-
-def test_the_expansion_of_remote_contexts_is_limited() -> None:
-    contexts: dict[str, Any] = {"urn:0": {"p": "urn:p"}}
-    contexts |= {f"urn:{n}": [f"urn:{n - 1}", f"urn:{n - 1}"] for n in range(1, 60)}
-    loader = ContextLoader(contexts, None)
-    with pytest.raises(TextError, match="contexts"):
-        loader.context("urn:59")
 
 
 def test_a_large_context_is_not_processed_for_any_number_of_small_documents() -> None:
     context = json.dumps({"@context": {f"t{n}": f"urn:{n}" for n in range(2000)}})
     documents = '{"@id": "urn:a", "t1": "%s"}\n'
     limits = Limits(frame_expansion=1 << 17)
-    assert (
-        sizes(f"{context}\n" + documents % ("x" * 100) * 10, "ndjsonld", limits=limits) == [1] * 10
-    )
-    with pytest.raises(LimitError, match="frame_expansion"):
-        sizes(f"{context}\n" + documents % "" * 100, "ndjsonld", limits=limits)
+    log = f"{context}\n" + documents % ("x" * 100) * 10
+    assert sizes(log, "ndjsonld", limits=limits) == [1] * 10
+    log = f"{context}\n" + documents % "" * 100
+    with pytest.raises(LimitError, match=r"length of the contexts.*frame_expansion"):
+        sizes(log, "ndjsonld", limits=limits)
+    assert len(sizes(log, "ndjsonld")) == 100
 
 
 # Memory does not grow with a log. The tests measure sizes, never times
@@ -168,19 +145,7 @@ for number in (few, few * 10):
 @pytest.mark.parametrize("form", ["nt", "trig", "ndjsonld", "yamlld", "rdf"])
 def test_ten_times_the_messages_take_no_more_memory(form: str, tmp_path: Path) -> None:
     number = 300 if form == "yamlld" else 1500
-    done = subprocess.run(
-        [sys.executable, "-c", _RUN, str(tmp_path), form, str(number)],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    done = run(_RUN, tmp_path, form, str(number))
+    assert done.returncode == 0, done.stderr
     few, many = map(int, done.stdout.split())
     assert many < few + (12 << 20)
-
-
-def test_a_large_context_for_many_small_documents() -> None:
-    terms = ",".join(f'"t{n}":"urn:t{n}"' for n in range(1000))
-    log = f'{{"@context":{{{terms}}}}}\n' + '{"t1":1}\n' * 500
-    with pytest.raises(LimitError, match="contexts"):
-        sizes(log, "ndjsonld", limits=Limits(frame_expansion=5_000_000))
-    assert len(sizes(log, "ndjsonld")) == 500

@@ -131,22 +131,3 @@ def test_messages_with_the_same_statements_are_equal() -> None:
     assert list(one) == one.quads
     assert quad_sets([one]) == quad_sets([other])
     assert (one.line, other.line) == (2, None)
-
-
-@pytest.mark.parametrize("format_", ["ttl", "trig", "ndjsonld", "yamlld", "rdf"])
-@pytest.mark.parametrize(
-    "term",
-    [
-        Iri("relative"),
-        Iri("urn:a b"),
-        Iri("urn:\ud800"),
-        Literal("\ud800"),
-        Literal("x", "e n"),
-        Literal("x", "abcdefghi"),
-        Literal("x", None, "relative"),
-        Literal("x", None, "http://www.w3.org/1999/02/22-rdf-syntax-ns#langString"),
-    ],
-)
-def test_statements_that_would_change_are_rejected(format_: str, term: Any) -> None:
-    with pytest.raises(TermError, match=r"message 0"):
-        written([[Triple(Iri("urn:s"), Iri("urn:p"), term)]], format_)

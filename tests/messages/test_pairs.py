@@ -29,8 +29,7 @@ from jelly_plugins import (
     write_frames,
 )
 from jelly_plugins.codec.text.ntriples import Notation
-from jelly_plugins.io.streams import FrameReader
-from jelly_plugins.messages import convert_messages, read_messages, write_messages
+from jelly_plugins.messages import convert_messages, read_messages
 from jelly_plugins.messages.text import log_options
 
 from ..shared_data import shared
@@ -191,56 +190,35 @@ def test_metadata_of_frames() -> None:
         assert (result.messages, result.left_out) == (3, {"frame metadata entries": 1})
 
 
-# Stream options in Jelly
+# Quoted triples, which the options of Jelly declare before they occur
 
 PLAIN = Triple(Iri("urn:s"), Iri("urn:p"), Literal("o"))
 QUOTED = Triple(Iri("urn:s"), Iri("urn:p"), PLAIN)
-TEMPLATES = {
-    "nt": b'VERSION "1.2-messages"\n<urn:s> <urn:p> "o" .\nMESSAGE\n%s',
-    "nq": b'VERSION "1.2-messages"\n<urn:s> <urn:p> "o" .\nMESSAGE\n%s',
-    "ttl": b'VERSION "1.2-messages"\n<urn:s> <urn:p> "o" .\nMESSAGE\n%s',
-}
-STAR = b'<urn:s> <urn:p> <<( <urn:s> <urn:p> "o" )>> .\n'
+DECLARED = log_options(graphs=True, rdf_star=True)
 
 
-def options_of(src: object) -> StreamOptions:
-    with FrameReader(src) as frames:  # type: ignore[arg-type]
-        return frames.options
+def declares(src: Any) -> bool:
+    with read_frames(src) as frames:
+        return frames.options.rdf_star
 
 
-@pytest.mark.parametrize("syntax", TEMPLATES)
+@pytest.mark.parametrize("syntax", ["nt", "nq", "ttl"])
 def test_quoted_triples_are_declared_where_they_occur(syntax: str, tmp_path: Path) -> None:
-    dst = tmp_path / "log.jelly"
-    for rest, declared in ((b"", False), (STAR, True)):
-        convert_messages(TEMPLATES[syntax] % rest, dst, source_format=syntax)
-        assert options_of(dst).rdf_star is declared
-        assert len(list(read_messages(dst))) == 1 + declared
-    again = tmp_path / "again.jelly"
-    convert_messages(dst, again)
-    assert options_of(again).rdf_star
-
-
-@pytest.mark.parametrize("syntax", TEMPLATES)
-def test_quoted_triples_that_cannot_be_declared_any_more(syntax: str) -> None:
-    log, out = TEMPLATES[syntax] % STAR, io.BytesIO()
+    path, again = tmp_path / "log.jelly", tmp_path / "again.jelly"
+    for log in ([[PLAIN]], [[PLAIN], [QUOTED]]):
+        convert_messages(written(log, syntax), path, source_format=syntax)
+        convert_messages(path, again)
+        assert declares(path) is declares(again) is (len(log) > 1)
+        assert len(list(read_messages(path))) == len(log)
+    # What was written cannot be taken back.
     with pytest.raises(StatementError, match="set rdf_star"):
-        convert_messages(log, out, source_format=syntax, target_format="jelly")
-    options = log_options(graphs=syntax == "nq", rdf_star=True)
-    out = io.BytesIO()
-    convert_messages(log, out, source_format=syntax, target_format="jelly", options=options)
-    assert options_of(out.getvalue()).rdf_star
+        converted(written(log, syntax), syntax, "jelly")
+    assert declares(converted(written(log, syntax), syntax, "jelly", options=DECLARED))
 
 
-def test_messages_that_are_written() -> None:
-    out = io.BytesIO()
-    write_messages([[PLAIN]], out, format="jelly")
-    assert not options_of(out.getvalue()).rdf_star
+def test_quoted_triples_that_are_written() -> None:
+    assert not declares(written([[PLAIN]], "jelly"))
     with pytest.raises(JellyError, match=r"message 1: .*set rdf_star"):
-        write_messages([[PLAIN], [QUOTED]], io.BytesIO(), format="jelly")
-    options = log_options(graphs=True, rdf_star=True)
-    assert write_messages([[PLAIN], [QUOTED]], out, format="jelly", options=options) == 2
-    for syntax in ("nq", "ttl", "ndjsonld"):
-        write_messages([[PLAIN]], io.BytesIO(), format=syntax)
-    lines = io.BytesIO()
-    write_messages([[QUOTED]], lines, format="nt")
-    assert STAR in lines.getvalue()
+        written([[PLAIN], [QUOTED]], "jelly")
+    log = written([[PLAIN], [QUOTED]], "jelly", options=DECLARED)
+    assert quad_sets(logs.read(log, "jelly")) == expected([[PLAIN], [QUOTED]])
