@@ -32,6 +32,8 @@ USAGE = [
     ("convert x.jelly -o x.rdfp.gz", "x.rdfp.gz has the ending of rdfp"),
     ("convert x.jelly --to turtel", "did you mean turtle?"),
     ("convert - -o y.jelly", "--from"),
+    ("convert - - --from nt", "stdin can be given only once"),
+    ("load - - --store new", "stdin can be given only once"),
     ("convert x.jelly --frame-rows 0", "--frame-rows"),
     ("convert x.nt --preset large", "--preset"),
     ("convert x.nt --physical-type cubes", "cubes"),
