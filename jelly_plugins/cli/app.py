@@ -121,6 +121,8 @@ _OPTIONS: Final = {
 def _complain(message: str) -> None:
     # The names of arguments in Python are not for users of the command.
     message = _LIMIT.sub(r"(jelly \1 ...)", " ".join(message.split()))
+    # Only convert has the option; other commands read what it writes.
+    message = message.replace("(rdf_star, --rdf-star)", "(jelly convert --rdf-star)")
     for suggestion, option in _OPTIONS.items():
         message = message.replace(suggestion, f"{suggestion} ({option})")
     print(f"jelly: {message}", file=sys.stderr)

@@ -47,6 +47,8 @@ def open_sources(names: list[str], doing: str, *, printing: bool = False) -> Ite
     :param printing: whether something is printed meanwhile. Where that is on the terminal too, it
         shows the progress, and no progress bar appears between the lines.
     """
+    if names.count(STANDARD) > 1:
+        raise UsageError("stdin can be given only once")
     sources: list[Source] = [sys.stdin.buffer if name == STANDARD else name for name in names]
     sizes = [_size(name) or 0 for name in names]
     if sum(sizes) >= _WORTH_A_BAR:

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 _LOOPBACK: Final = ("127.0.0.1", "::1", "localhost")
 #: Environment variable of the token, since other users can see a command line.
 _TOKEN: Final = "JELLY_TOKEN"
+# gRPC's library prints lines of its own, also for errors that are reported.
+os.environ.setdefault("GRPC_VERBOSITY", "NONE")
 
 
 def _live_topic(text: str) -> tuple[str, PhysicalType]:

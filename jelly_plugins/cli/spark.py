@@ -7,11 +7,9 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, TypeAlias
 
 import click
-from click import UsageError
 from click.exceptions import Exit
 
 from . import console, finished
-from .console import STANDARD
 from .options import Group, Parsed, Positive, limits
 
 if TYPE_CHECKING:
@@ -60,8 +58,6 @@ def apply(
         without Spark.
     :param check_prev: Require each patch to follow the previous one.
     """
-    if logs.count(STANDARD) > 1:
-        raise UsageError("stdin can be given only once")
     from ..spark.shards import apply_patches
 
     spark: Any = None

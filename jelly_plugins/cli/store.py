@@ -55,8 +55,8 @@ def load(
 
     into = graph_name(graph)
     console.require_files(sources)
-    filled = open_store(store)
     with console.open_sources(sources, "load", printing=len(sources) > 1) as opened:
+        filled = open_store(store)
         for name, source in zip(sources, opened, strict=True):
             statements = load_(
                 filled,

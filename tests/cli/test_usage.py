@@ -32,6 +32,8 @@ USAGE = [
     ("convert x.jelly -o x.rdfp.gz", "x.rdfp.gz has the ending of rdfp"),
     ("convert x.jelly --to turtel", "did you mean turtle?"),
     ("convert - -o y.jelly", "--from"),
+    ("convert - - --from nt", "stdin can be given only once"),
+    ("load - - --store new", "stdin can be given only once"),
     ("convert x.jelly --frame-rows 0", "--frame-rows"),
     ("convert x.nt --preset large", "--preset"),
     ("convert x.nt --physical-type cubes", "cubes"),
@@ -114,6 +116,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     triples_file(tmp_path)
     for name in ("x.nt", "text"):
         Path(name).write_text(TEXT)
+    Path("star.nt").write_text("<urn:s> <urn:p> << <urn:s> <urn:p> <urn:o> >> .")
     Path("x.ttl").write_text('VERSION "1.2-messages"\nMESSAGE\n')
     Path("log.rdfp").write_text("TX .\nTC .\n")
     write_results(["a"], [(Iri("urn:a"),)], "x.srj")
@@ -135,6 +138,7 @@ def test_wrong_usage_is_one_line_and_code_2(line: str, words: str, folder: Path)
         ("convert x.jelly --to jelly --logical-type datasets", "does not match physical type TRI"),
         ("convert x.nt y", "y: No such file"),
         ("convert text", "text, not Jelly: --from names its format"),
+        ("inspect star.nt", "(jelly convert --rdf-star)"),
     ],
 )
 @pytest.mark.usefixtures("folder")

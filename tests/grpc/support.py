@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
 import threading
 import time
-from collections.abc import Callable, Coroutine, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent import futures
 from contextlib import contextmanager
 from itertools import count, islice
@@ -16,7 +15,7 @@ import pytest
 
 from jelly_plugins import Iri, Literal, Quad, ServiceError, StreamOptions, Triple
 from jelly_plugins.codec import LogicalType, PhysicalType, delimit
-from jelly_plugins.grpc import Client, Published, Server, Topics, aio, protocol, serve
+from jelly_plugins.grpc import Client, Published, Server, Topics, protocol, serve
 from jelly_plugins.io.streams import encode
 
 #: Time limit in seconds that is sufficient on any machine.
@@ -160,96 +159,14 @@ class Paused:
         self.released.set()
 
 
-class LoopClient:
-    """A client for asyncio in the shape of the blocking one: its loop runs in a thread."""
-
-    def __init__(self, target: str, **connection: Any) -> None:
-        self._loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=self._loop.run_forever)
-        self._thread.start()
-        self._client = aio.Client(target, **connection)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.run(self._client.close())
-        self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join()
-        left = asyncio.all_tasks(self._loop)
-        self._loop.run_until_complete(self._loop.shutdown_default_executor())
-        self._loop.close()
-        assert not left
-
-    def run(self, wait: Coroutine[Any, Any, Any]) -> Any:
-        return asyncio.run_coroutine_threadsafe(wait, self._loop).result(PATIENCE)
-
-    def publish(self, data: Any, **settings: Any) -> None:
-        self.run(self._client.publish(data, **settings))
-
-    def publish_frames(self, frames: Any, **settings: Any) -> None:
-        self.run(self._client.publish_frames(frames, **settings))
-
-    def subscribe(self, topic: str, **settings: Any) -> _LoopStream:
-        return _LoopStream(self, self._client.subscribe(topic, **settings))
-
-
-class _LoopStream:
-    def __init__(self, client: LoopClient, stream: aio.Subscription) -> None:
-        self._run = client.run
-        self._stream = stream
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def close(self) -> None:
-        self._run(self._stream.close())
-
-    @property
-    def options(self) -> Any:
-        return self._run(self._stream.options())
-
-    def _items(self, source: Any) -> Iterator[Any]:
-        # A coroutine must not raise StopAsyncIteration.
-        async def following() -> Any:
-            return await anext(source, None)
-
-        return iter(lambda: self._run(following()), None)
-
-    def __iter__(self) -> Iterator[Any]:
-        return self._items(self._stream)
-
-    def __next__(self) -> Any:
-        return next(iter(self))
-
-    def statements(self) -> Iterator[Any]:
-        return self._items(self._stream.statements())
-
-    def frames(self) -> Iterator[Any]:
-        return self._items(self._stream.frames())
-
-    def load(self, store: Any, **settings: Any) -> Any:
-        return self._run(self._stream.load(store, **settings))
-
-
-#: The blocking client, and the one for asyncio.
-clients = pytest.mark.parametrize("kind", [Client, LoopClient], ids=["blocking", "asyncio"])
-
-
 @contextmanager
 def service(
-    topics: dict[str, Any] | None = None, *, sink: Any = None, kind: Any = Client, **settings: Any
-) -> Iterator[tuple[Server, Any]]:
-    """Run a server on the loopback interface, with a client of it.
-
-    :param kind: of client.
-    """
+    topics: dict[str, Any] | None = None, *, sink: Any = None, **settings: Any
+) -> Iterator[tuple[Server, Client]]:
+    """Run a server on the loopback interface, with a client of it."""
     with (
         serve(Topics(topics or {}, sink=sink), **settings) as server,
-        kind(server.address) as client,
+        Client(server.address) as client,
     ):
         yield server, client
 

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable
+from collections.abc import AsyncIterator, Awaitable, Iterator
 from typing import Any
 
+import pyoxigraph as ox
 import pytest
+from rdflib import URIRef
 
+from jelly_plugins import PhysicalType, read
 from jelly_plugins.grpc import Bounds, Broadcast, aio
 
 from .support import (
@@ -56,6 +59,67 @@ class Source:
                 raise ZeroDivisionError
         finally:
             self.closed = True
+
+
+def test_the_methods_are_those_of_the_blocking_client() -> None:
+    sink, store, frames = Kept(), ox.Store(), frames_of(numbered(600))
+
+    async def test() -> None:
+        async with aio.Client(server.address) as client:
+            await client.publish(numbered(600))
+            await client.publish_frames(frames)
+            async with client.subscribe("t") as stream:
+                assert (await stream.options()).physical_type is PhysicalType.TRIPLES
+                assert [each async for each in stream.statements()] == numbered(600)
+            async with client.subscribe("t", backend="rdflib") as stream:
+                assert (await anext(stream)).statements[0][0] == URIRef("http://example.org/0")
+            async with client.subscribe("t") as stream:
+                assert [each async for each in stream.frames()] == frames
+            async with client.subscribe("t") as stream:
+                assert await stream.load(store) == 600
+            assert len(store) == 600
+
+    with service({"t": Fixed(frames)}, sink=sink) as (server, _):
+        run(test())
+    assert [list(read(delimited(each))) for each in sink.streams] == [numbered(600)] * 2
+
+
+def failing() -> Iterator[Any]:
+    yield from numbered(20_000)
+    raise ZeroDivisionError
+
+
+def test_errors_are_those_of_the_blocking_client() -> None:
+    sink, store, topic = Kept(), ox.Store(), Endless()
+
+    async def test() -> None:
+        async with aio.Client(server.address) as client:
+            with pytest.raises(ZeroDivisionError):
+                await client.publish(failing())
+            for take in (
+                lambda stream: stream.options(),
+                lambda stream: anext(stream),
+                lambda stream: anext(stream.statements()),
+                lambda stream: anext(stream.frames()),
+                lambda stream: stream.load(store),
+            ):
+                async with client.subscribe("nowhere") as stream:
+                    with rejected("NOT_FOUND", "nowhere"):
+                        await take(stream)
+            async with client.subscribe("t", timeout=0.2) as stream:
+                with rejected("DEADLINE_EXCEEDED"):
+                    await stream.load(store)
+            async with client.subscribe("t") as stream:
+                loading = asyncio.ensure_future(stream.load(store))
+                await asyncio.to_thread(topic.sent.wait, PATIENCE)
+                await stream.close()
+                with rejected("CANCELLED", "closed before its end"):
+                    await loading
+
+    with service({"t": topic}, sink=sink) as (server, _):
+        run(test())
+        assert sink.ended()
+    assert (sink.streams, len(store)) == ([], 0)
 
 
 def test_asynchronous_frames_are_published() -> None:

@@ -35,7 +35,6 @@ from .support import (
     Fixed,
     Kept,
     answering,
-    clients,
     delimited,
     endless,
     foreign,
@@ -47,10 +46,10 @@ from .support import (
 )
 
 
-def published(data: Any, kind: Any = Client, **settings: Any) -> list[Any]:
+def published(data: Any, **settings: Any) -> list[Any]:
     """Publish data; return the statements that the server received."""
     sink = Kept()
-    with service(sink=sink, kind=kind) as (_, client):
+    with service(sink=sink) as (_, client):
         client.publish(data, **settings)
     return list(read(delimited(sink.streams[0])))
 
@@ -76,20 +75,19 @@ def test_sources_of_every_format_are_published(tmp_path: Path, settings: dict[st
 
 # rdflib itself uses features about which it warns.
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
-@clients
 @pytest.mark.parametrize("topic", [None, "t"])
-def test_statements_stores_and_graphs_are_published(kind: Any, topic: str | None) -> None:
+def test_statements_stores_and_graphs_are_published(topic: str | None) -> None:
     store = ox.Store()
     load(store, delimited(frames_of(quads(600))))
     graph = Graph().add((URIRef("urn:s"), URIRef("urn:p"), URIRef("urn:o")))
     dataset = Dataset()
     dataset.parse(data=delimited(frames_of(quads(5))), format="jelly-plugins")
-    assert published(iter(numbered(600)), kind, topic=topic) == numbered(600)
-    assert set(published(store, kind, topic=topic)) == set(quads(600))
-    assert len(published(graph, kind, topic=topic)) == 1
-    assert len(published(dataset, kind, topic=topic)) == 5
-    assert len(published(list(graph), kind, backend="rdflib", topic=topic)) == 1
-    assert len(published(list(store), kind, backend="oxigraph", topic=topic)) == 600
+    assert published(iter(numbered(600)), topic=topic) == numbered(600)
+    assert set(published(store, topic=topic)) == set(quads(600))
+    assert len(published(graph, topic=topic)) == 1
+    assert len(published(dataset, topic=topic)) == 5
+    assert len(published(list(graph), backend="rdflib", topic=topic)) == 1
+    assert len(published(list(store), backend="oxigraph", topic=topic)) == 600
 
 
 def test_a_stream_has_the_given_name_and_options(tmp_path: Path) -> None:
@@ -114,7 +112,6 @@ def failing_frames() -> Iterator[bytes]:
     raise ZeroDivisionError
 
 
-@clients
 @pytest.mark.parametrize(
     ("publish", "error", "words"),
     [
@@ -125,31 +122,29 @@ def failing_frames() -> Iterator[bytes]:
     ],
 )
 def test_failing_data_is_not_published(
-    kind: Any, publish: Callable[[Any, Path], None], error: Any, words: str | None, tmp_path: Path
+    publish: Callable[[Any, Path], None], error: Any, words: str | None, tmp_path: Path
 ) -> None:
     path = tmp_path / "cut.jelly"
     path.write_bytes(delimited(frames_of(numbered(5000)))[:-1])
     sink = Kept()
-    with service(sink=sink, kind=kind) as (_, client):
+    with service(sink=sink) as (_, client):
         with pytest.raises(error, match=words):
             publish(client, path)
         assert sink.ended()
     assert sink.streams == []
 
 
-@clients
 @pytest.mark.parametrize("count", [0, 1, 3])
-def test_an_answer_before_the_end_of_the_stream(kind: Any, count: int) -> None:
-    with answering(b"", read=count) as address, kind(address) as client:
+def test_an_answer_before_the_end_of_the_stream(count: int) -> None:
+    with answering(b"", read=count) as address, Client(address) as client:
         with rejected("DATA_LOSS", "before it had received all") as caught:
             client.publish(endless())
         assert caught.value.source == address
 
 
-@clients
 @pytest.mark.parametrize("answer", [b"", b"\x0a\x01x"])
-def test_an_answer_of_a_later_version(kind: Any, answer: bytes) -> None:
-    with answering(answer) as address, kind(address) as client:
+def test_an_answer_of_a_later_version(answer: bytes) -> None:
+    with answering(answer) as address, Client(address) as client:
         client.publish(numbered(3))
 
 
@@ -170,10 +165,9 @@ def test_requests_end_with_the_call() -> None:
 # Subscribing
 
 
-@clients
-def test_a_stream_is_taken_in_one_of_several_ways(kind: Any, tmp_path: Path) -> None:
+def test_a_stream_is_taken_in_one_of_several_ways(tmp_path: Path) -> None:
     frames = frames_of(quads(600))
-    with service({"t": Fixed(frames)}, kind=kind) as (server, client):
+    with service({"t": Fixed(frames)}) as (server, client):
         with client.subscribe("t", backend="rdflib") as stream:
             assert next(stream.statements())[0] == URIRef("http://example.org/0")
         with client.subscribe("t", backend="oxigraph") as stream:
@@ -204,7 +198,7 @@ class BreaksOff:
 
 
 @contextmanager
-def cut(kind: Any, how: str) -> Iterator[Any]:
+def cut(how: str) -> Iterator[Any]:
     """A stream that ends with an error of the server, or that another thread closes after its first
     frame."""
     endless = Endless()
@@ -214,7 +208,7 @@ def cut(kind: Any, how: str) -> Iterator[Any]:
         stream.close()
 
     topics = {"failing": BreaksOff(), "closed": endless}
-    with service(topics, kind=kind) as (_, client), client.subscribe(how) as stream:
+    with service(topics) as (_, client), client.subscribe(how) as stream:
         if how == "failing":
             with rejected("DATA_LOSS", "no more"):
                 yield stream
@@ -227,25 +221,23 @@ def cut(kind: Any, how: str) -> Iterator[Any]:
 
 
 @pytest.mark.parametrize("how", ["failing", "closed"])
-@clients
 @pytest.mark.parametrize("new", [ox.Store, Dataset])
 def test_nothing_is_taken_of_a_stream_that_is_cut(
-    how: str, kind: Any, new: Callable[[], Any], tmp_path: Path
+    how: str, new: Callable[[], Any], tmp_path: Path
 ) -> None:
     store = new()
-    with cut(kind, how) as stream:
+    with cut(how) as stream:
         stream.load(store)
     assert len(store) == 0
-    with cut(Client, how) as stream:
+    with cut(how) as stream:
         stream.save(tmp_path / "x.jelly")
     assert list(tmp_path.iterdir()) == []
 
 
-@clients
-def test_limits_of_the_client_hold(kind: Any) -> None:
+def test_limits_of_the_client_hold() -> None:
     with (
         service({"t": Fixed(frames_of(numbered(3)))}) as (server, _),
-        kind(server.address, limits=Limits(name_table=100)) as client,
+        Client(server.address, limits=Limits(name_table=100)) as client,
         client.subscribe("t") as stream,
         pytest.raises(JellyError, match=r"Limits\.name_table") as caught,
     ):
@@ -274,18 +266,16 @@ def test_topics_are_unicode_text() -> None:
             client.publish(numbered(1), topic="\udcff")
 
 
-@clients
-def test_a_server_without_the_service(kind: Any) -> None:
-    with foreign({}) as address, kind(address) as client, rejected("UNIMPLEMENTED"):
+def test_a_server_without_the_service() -> None:
+    with foreign({}) as address, Client(address) as client, rejected("UNIMPLEMENTED"):
         client.publish(numbered(1))
 
 
-@clients
-def test_an_address_without_a_server(kind: Any) -> None:
+def test_an_address_without_a_server() -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         address = f"127.0.0.1:{taken.getsockname()[1]}"
-        with kind(address) as client:
+        with Client(address) as client:
             with rejected("UNAVAILABLE", address):
                 client.publish(numbered(1))
             with rejected("UNAVAILABLE", address), client.subscribe("t") as stream:

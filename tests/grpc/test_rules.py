@@ -24,12 +24,11 @@ from jelly_plugins import (
 from jelly_plugins.codec import Encoder, Limits, LogicalType, PhysicalType
 from jelly_plugins.codec.common.options import write_options
 from jelly_plugins.codec.common.wire import bytes_field, string_field, varint_field
-from jelly_plugins.grpc import protocol, subscribe
+from jelly_plugins.grpc import Client, protocol, subscribe
 
 from .support import (
     Fixed,
     Kept,
-    clients,
     code_of,
     frames_of,
     numbered,
@@ -146,7 +145,6 @@ def test_a_stream_is_sent_as_it_is(first: list[bytes]) -> None:
     assert sink.streams == [frames, frames]
 
 
-@clients
 @pytest.mark.parametrize(
     ("frames", "error", "words"),
     [
@@ -161,13 +159,11 @@ def test_a_stream_is_sent_as_it_is(first: list[bytes]) -> None:
         ([b"\x0a\x00"], WireError, "frame 0, row 0"),
     ],
 )
-def test_a_stream_begins_with_options(
-    kind: Any, frames: list[bytes], error: Any, words: str
-) -> None:
+def test_a_stream_begins_with_options(frames: list[bytes], error: Any, words: str) -> None:
     """The server checks publishers and its applications, and the client a server of another
     program, in whatever way it takes the stream."""
     sink = Kept()
-    with service({"t": Fixed(frames)}, sink=sink, kind=kind) as (_, client):
+    with service({"t": Fixed(frames)}, sink=sink) as (_, client):
         with rejected("INVALID_ARGUMENT") as caught:
             client.publish_frames(frames)
         assert re.search(words, str(caught.value))
@@ -181,7 +177,7 @@ def test_a_stream_begins_with_options(
         lambda stream: stream.load(ox.Store()),
         lambda stream: stream.options,
     ]
-    with sending(frames) as address, kind(address) as client:
+    with sending(frames) as address, Client(address) as client:
         for take in takes:
             with (
                 client.subscribe("t") as stream,

@@ -26,7 +26,6 @@ from .support import (
     Kept,
     Paused,
     Waiting,
-    clients,
     code_of,
     eventually,
     frames_of,
@@ -42,18 +41,17 @@ BOUNDS = Bounds(streams=4, idle=0.5)
 # Bounds
 
 
-@clients
 @pytest.mark.parametrize(
     ("seconds", "timeout", "status"),
     [(0.2, None, "CANCELLED"), (None, 0.2, "DEADLINE_EXCEEDED")],
     ids=["server", "client"],
 )
 def test_the_duration_of_a_stream_is_bounded(
-    kind: Any, seconds: float | None, timeout: float | None, status: str
+    seconds: float | None, timeout: float | None, status: str
 ) -> None:
     topic, sink = Waiting(), Kept()
     with (
-        service({"t": topic}, sink=sink, kind=kind, bounds=Bounds(seconds=seconds)) as (_, client),
+        service({"t": topic}, sink=sink, bounds=Bounds(seconds=seconds)) as (_, client),
         Paused() as paused,
     ):
         with rejected(status), client.subscribe("t", timeout=timeout) as stream:
@@ -65,10 +63,9 @@ def test_the_duration_of_a_stream_is_bounded(
     assert sink.streams == []
 
 
-@clients
-def test_the_number_of_streams_is_bounded(kind: Any) -> None:
+def test_the_number_of_streams_is_bounded() -> None:
     topic = Waiting()
-    with service({"t": topic}, sink=Kept(), kind=kind, bounds=Bounds(streams=1)) as (_, client):
+    with service({"t": topic}, sink=Kept(), bounds=Bounds(streams=1)) as (_, client):
         with client.subscribe("t") as stream:
             next(stream)
             with rejected("RESOURCE_EXHAUSTED", "1 streams"), client.subscribe("t") as other:
@@ -227,10 +224,9 @@ class Failing:
         raise OSError("/secret/path: disk full")
 
 
-@clients
-def test_an_application_that_fails(kind: Any) -> None:
+def test_an_application_that_fails() -> None:
     """The client gets no message of unexpected errors."""
-    with service({"t": Failing()}, sink=Failing(), kind=kind) as (_, client):
+    with service({"t": Failing()}, sink=Failing()) as (_, client):
         with client.subscribe("t") as stream:
             assert len(next(stream).statements) == 1
             with rejected("INTERNAL") as caught:
