@@ -13,7 +13,7 @@ from itertools import chain
 from typing import Any, Final
 
 from ..codec.common.limits import over, usual_expansion
-from ..errors import JellyError, TermError
+from ..errors import JellyError, LimitError, TermError
 from ..io.chunks import Chunk, ChunkFile, ChunkReader
 from ..io.sinks import Writable
 from ..io.sources import CHUNK, Format, Input, Source, without_mark
@@ -27,6 +27,7 @@ from .reading import (
     check_base,
     gathered,
     parsed,
+    parser_error,
     parser_of,
     pyoxigraph_module,
     rejection,
@@ -154,6 +155,9 @@ def _syntax(format: Format) -> Any:  # noqa: A002
     return getattr(pyoxigraph_module().RdfFormat, _SYNTAXES[format])
 
 
+#: Bytes of a line of N-Quads whose literal pyoxigraph reads again from JSON-LD: twice as many as a
+#: string there may have, with its escapes, are above the size of its buffer.
+_JSON_LINE: Final = (8 << 20) - (1 << 16)
 #: Names that are valid in every format with prefixes; pyoxigraph does not check them.
 _PREFIX_NAME: Final = re.compile(r"(?!xml)[A-Za-z](?:[A-Za-z0-9_.-]*[A-Za-z0-9_-])?|")
 #: A part of an escape, at which RDF/XML may divide an IRI, and no other format.
@@ -180,6 +184,10 @@ def write(
 
     def statements(chunk: Chunk) -> Iterable[Any]:
         nonlocal text
+        if format is Format.JSON_LD and len(chunk.text) > _JSON_LINE:
+            size = max(map(len, chunk.text.split(b"\n")))
+            if size > _JSON_LINE:
+                raise LimitError(f"readers of JSON-LD reject a statement of {size} bytes")
         text = chunk.text if checks is None else checks.checked(chunk.text)
         job.counter.add(chunk.statements)
         parser: Iterable[Any] = pyoxigraph.parse(text, nquads, lenient=source.validated)
@@ -192,11 +200,11 @@ def write(
             _syntax(format),
             prefixes=_prefixes(source.namespaces) if job.settings.namespaces else {},
         )
-    except TermError as error:
-        raise source.located(error) from error.__cause__
+    except (TermError, LimitError, MemoryError) as error:
+        raise source.located(parser_error(error)) from error.__cause__
     except JellyError:
         raise
-    except (ValueError, OSError, SyntaxError, MemoryError) as error:
+    except (ValueError, OSError, SyntaxError) as error:
         if isinstance(error, OSError) and error.errno is not None:
             raise  # From writing: a full disk, a closed pipe.
         if isinstance(error, SyntaxError):

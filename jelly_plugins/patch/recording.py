@@ -143,8 +143,6 @@ class LogWriter:
     A file is only changed if it is empty or begins as a log. If its first patch is incomplete, it
     must begin with a whole frame of Jelly-Patch that has options, which a recorder writes first, or
     be a part of that frame alone; or, as text, begin with a whole row ``H id <…> .``.
-
-    :param restorable: whether :meth:`restore` is available, so that what is cut off is kept.
     """
 
     def __init__(
@@ -153,7 +151,6 @@ class LogWriter:
         settings: RecordSettings = DEFAULT,
         *,
         describe: Describe,
-        restorable: bool = False,
     ) -> None:
         self.name: Final = os.fspath(path)
         self.path: Final = os.path.abspath(path)
@@ -172,6 +169,7 @@ class LogWriter:
         if compression_of(self.name) is not None:
             raise SourceError("a compressed log cannot be appended to", source=self.name)
         self._check_options()
+        self._is_new = not os.path.lexists(path)
         try:
             # Without a buffer: what does not fit on a full disk must not be written later.
             self._file = FileIO(path, "a+")
@@ -190,7 +188,7 @@ class LogWriter:
             ending = self._take_up(found.st_size) if found.st_size else b""
             #: Where the file was cut off, and what came after.
             self._kept = self.place.size
-            self._rest = b"".join(self._chunks(self._kept)) if restorable else b""
+            self._rest = b"".join(self._chunks(self._kept))
             if self._kept < found.st_size:
                 self._file.truncate(self._kept)
             self._begin(ending)
@@ -310,11 +308,14 @@ class LogWriter:
         self._writer = self._new_writer()
         self._begun = False
 
-    def restore(self) -> None:
-        """Make the file again what it was when it was opened."""
-        self.cut(self.place._replace(size=self._kept))
-        self._write(self._rest)
-        self.place = self.place._replace(size=self._kept + len(self._rest))
+    def abandon(self) -> None:
+        """Make the file again what it was before it was opened, and close it."""
+        with self:
+            self.cut(self.place._replace(size=self._kept))
+            self._write(self._rest)
+            self.place = self.place._replace(size=self._kept + len(self._rest))
+        if self._is_new:
+            os.unlink(self.path)
 
     def _begin(self, ending: bytes) -> None:
         """End what was taken up, or begin a new log."""

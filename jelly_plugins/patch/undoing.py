@@ -121,7 +121,7 @@ def _append(
     if not os.path.exists(name):
         raise SourceError(os.strerror(ENOENT), source=name)
     settings = RecordSettings(sync=sync, limits=limits)
-    with LogWriter(log, settings, describe=describe, restorable=True) as writer:
+    with LogWriter(log, settings, describe=describe) as writer:
         try:
             history = _History(sought)
             for patch, _ in _patches(log, limits):
@@ -139,7 +139,7 @@ def _append(
                 headers = [(ID, writer.place.head), (PREV, before), (key, about)]
                 made.append(Patch([BEGIN, *operations, COMMIT], headers))
         except BaseException as error:
-            writer.restore()
+            writer.abandon()
             if isinstance(error, JellyError):
                 error.locate(source=name)
             raise

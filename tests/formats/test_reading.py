@@ -114,6 +114,18 @@ def test_a_literal_that_the_parser_rejects() -> None:
         list(read_statements(text, Format.TURTLE))
 
 
+@pytest.mark.parametrize(("target", "size"), [("jsonld", 5), ("ttl", 9), ("rdf", 9)])
+def test_a_literal_that_would_not_be_read_is_not_written(target: str, size: int) -> None:
+    def text(size: int) -> bytes:
+        return b'<urn:s> <urn:p> "' + b"\\n" * (size << 20) + b'" .'
+
+    with pytest.raises(LimitError):
+        convert(text(size), io.BytesIO(), source_format="nt", target_format=target)
+    out = io.BytesIO()
+    convert(text(3), out, source_format="nt", target_format=target)
+    assert convert(out.getvalue(), io.BytesIO(), source_format=target, target_format="nt")
+
+
 def test_triple_terms() -> None:
     text = b'<urn:s> <urn:p> <<( <urn:a> <urn:b> <<( <urn:c> <urn:d> "1" )>> )>> .'
     inner = Triple(Iri("urn:c"), Iri("urn:d"), Literal("1"))

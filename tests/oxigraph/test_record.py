@@ -197,6 +197,22 @@ def test_a_log_of_another_store(store: ox.Store, path: Path) -> None:
         record(store, path.with_stem("new"), name=name)
 
 
+def test_a_log_that_is_rejected_is_left_as_it_is(store: ox.Store, path: Path) -> None:
+    """The patch that another program is writing stays, too."""
+    with record(ox.Store(), path) as recorder:
+        recorder.add(quad(1))
+        recorder.add(quad(2))
+    before = path.read_bytes()[:-3]
+    path.write_bytes(before)
+    absent = path.with_stem("absent")
+    with record(store, path.with_stem("other")):
+        for each in (path, absent):
+            with pytest.raises(ChainError, match="is being recorded"):
+                record(store, each)
+    assert path.read_bytes() == before
+    assert not absent.exists()
+
+
 def test_only_the_recorder_changes_its_store(store: ox.Store, path: Path, tmp_path: Path) -> None:
     """All that changes stores says which log is being recorded, and changes nothing."""
     other = log(patch(1, "A <urn:x> <urn:p> <urn:y> ."))

@@ -102,7 +102,7 @@ def record(
     try:
         return Recorder(store, writer, name=_catch_up(store, writer, settings))
     except BaseException:
-        writer.close()
+        writer.abandon()
         raise
 
 

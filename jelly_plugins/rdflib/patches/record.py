@@ -94,7 +94,7 @@ def record(
         mark_recorded(graph.store, writer)
         return GraphRecorder(graph, writer, name)
     except BaseException:
-        writer.close()
+        writer.abandon()
         raise
 
 
