@@ -385,15 +385,6 @@ def test_a_row_may_have_an_unknown_field_besides(kernel: Kernel, format_: Format
     assert format_.statements(kernel, w.frame(*parts)) == [Triple(S, S, S)]
 
 
-def test_writers_set_one_field_in_each_row(kernel: Kernel) -> None:
-    frames = kernel.encode([SPO, Triple(S, P, Literal("1", datatype=XSD + "byte"))])
-    assert kinds(*frames) == [
-        "options",
-        *("prefix", "name", "name", "name", "triple"),
-        *("datatype", "triple"),
-    ]
-
-
 def test_a_malformed_namespace_is_rejected_before_its_iri_is_made(kernel: Kernel) -> None:
     parts = (w.options(version=2), w.name("no IRI"), w.row(6, bytes_field(2, b"") + b"\xff"))
     with pytest.raises(WireError, match="ends after its message"):
@@ -407,18 +398,6 @@ def test_writers_put_namespaces_before_the_statements() -> None:
     assert [row.namespace.name for row in rows(data) if row.HasField("namespace")] == ["", "ex"]
     (frame,) = read_frames(data)
     assert frame.namespaces == [(name, Iri(iri)) for name, iri in spaces.items()]
-
-
-def test_writers_write_the_rows_of_their_physical_type(kernel: Kernel) -> None:
-    quads = [Quad(S, P, OB, G), Quad(S, P, X, DEFAULT_GRAPH)]
-    expected = {
-        PhysicalType.QUADS: ["quad", "quad"],
-        PhysicalType.GRAPHS: ["graph_start", "triple", "graph_end"] * 2,
-    }
-    for physical, statement_rows in expected.items():
-        frames = kernel.encode(quads, StreamOptions(physical_type=physical))
-        assert [kind for kind in kinds(*frames) if kind in statement_rows] == statement_rows
-        assert kernel.statements(*frames) == quads
 
 
 CONSISTENT = {
@@ -655,22 +634,6 @@ def test_writers_omit_repeated_terms(kernel: Kernel) -> None:
     assert given == [list(oneofs), ["object"], ["graph"], []]
 
 
-def test_writers_never_repeat_in_a_quoted_triple(kernel: Kernel) -> None:
-    statements = [Triple(SPO, P, SPO), Triple(S, P, SPO), Triple(S, P, Triple(S, P, SPO))]
-    frames = kernel.encode(statements, StreamOptions(rdf_star=True))
-
-    def check(quoted: Any) -> None:
-        assert all(quoted.WhichOneof(name) for name in ("subject", "predicate", "object"))
-        if quoted.HasField("o_triple_term"):
-            check(quoted.o_triple_term)
-
-    triples = [row.triple for row in rows(*frames) if row.HasField("triple")]
-    assert [bool(triple.WhichOneof("object")) for triple in triples] == [True, False, True]
-    for triple in (triples[0], triples[2]):
-        check(triple.o_triple_term)
-    assert kernel.statements(*frames) == statements
-
-
 def test_graphs_may_be_empty_and_recur_and_span_frames(kernel: Kernel) -> None:
     name = w.graph_start(w.bnode("g"))
     first = w.frame(w.options(w.GRAPHS), *w.SPO, START, w.graph_end(), name, w.spo())
@@ -785,37 +748,6 @@ def test_writers_cut_iris_after_the_last_hash_or_slash(kernel: Kernel) -> None:
     frames = kernel.encode(statements)
     prefixes = [row.prefix.value for row in rows(*frames) if row.HasField("prefix")]
     assert prefixes == ["http://x/a#", "", "http://x/a#b/", "http://x/", "#"]
-    assert kernel.statements(*frames) == statements
-
-
-def test_writers_set_empty_terms(kernel: Kernel) -> None:
-    options = StreamOptions(physical_type=PhysicalType.QUADS)
-    statements = [Quad(S, P, OB, G), Quad(BlankNode(""), P, Literal(""), DEFAULT_GRAPH)]
-    frames = kernel.encode(statements, options)
-    quads = [row.quad for row in rows(*frames) if row.HasField("quad")]
-    assert [quads[1].WhichOneof(name) for name in ("subject", "object", "graph")] == [
-        *("s_bnode", "o_literal", "g_default_graph")
-    ]
-    assert quads[0].HasField("p_iri")
-    assert kernel.statements(*frames) == statements
-
-
-def test_writers_write_each_kind_of_literal(kernel: Kernel) -> None:
-    literals = [
-        X,
-        Literal("x", datatype=XSD + "string"),
-        Literal("x", langtag="EN"),
-        Literal("x", datatype=XSD + "token"),
-    ]
-    statements = [Triple(BlankNode(str(n)), P, literal) for n, literal in enumerate(literals)]
-    frames = kernel.encode(statements)
-    objects = [row.triple.o_literal for row in rows(*frames) if row.HasField("triple")]
-    assert [term.WhichOneof("literalKind") for term in objects] == [
-        None,
-        None,
-        "langtag",
-        "datatype",
-    ]
     assert kernel.statements(*frames) == statements
 
 

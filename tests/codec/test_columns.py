@@ -237,29 +237,6 @@ def test_bounds_of_batches(kernel: Kernel, settings: dict[str, int]) -> None:
 # Writing
 
 
-@pytest.mark.parametrize("physical_type", PhysicalType)
-def test_columns_are_written_as_statements_are(kernel: Kernel, physical_type: PhysicalType) -> None:
-    options = replace(QUADS, physical_type=physical_type)
-    width = 3 if physical_type is PhysicalType.TRIPLES else 4
-    rows = [row[:width] for row in ROWS if row[0] != BlankNode("a b")] * 50
-    expected = frames_of(rows, options, frame_rows=20)
-    encoder = kernel.ColumnEncoder(options, frame_rows=20)
-    made = []
-    for start in range(0, len(rows), 7):
-        made += encoder.add(columns_of([cells(row) for row in rows[start : start + 7]]))
-    assert made + encoder.finish() == expected
-
-
-@pytest.mark.parametrize("most", [1, 10, 1000])
-def test_statements_that_repeat(kernel: Kernel, most: int) -> None:
-    rows = [(S, P, O)] * 45 + [(S, P, S)] * 45 + [(O, P, S)]
-    settings: dict[str, Any] = {"frame_rows": 60, "limits": Limits(frame_repeats=most)}
-    expected = frames_of(rows, StreamOptions(), **settings)
-    columns = kernel.ColumnEncoder(StreamOptions(), **settings)
-    made = columns.add(columns_of([cells(row) for row in rows]))
-    assert made + columns.finish() == expected
-
-
 def test_columns_round_trip(kernel: Kernel) -> None:
     # Columns replace a blank node's label that N-Triples cannot express.
     [columns] = batches_of(kernel, frames_of(ROWS[2:] * 3))

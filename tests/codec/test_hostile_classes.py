@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-from importlib import import_module
 from itertools import repeat
 from typing import Any
 
@@ -66,11 +65,6 @@ class Long(tuple[Any, ...]):
         return 1 << 40
 
 
-def patch_module(kernel: Kernel, part: str) -> Any:
-    name = "_native" if kernel.name == "native" else f"patch.{part}"
-    return import_module(f"jelly_plugins.codec.{name}")
-
-
 OPTIONS = PatchOptions(
     statement_type=PatchStatementType.QUADS, stream_type=PatchStreamType.PUNCTUATED
 )
@@ -78,7 +72,7 @@ OPTIONS = PatchOptions(
 
 @pytest.mark.parametrize("terms", [(S, P, O, G, G), (S, P, O), (S,) * 300])
 def test_the_width_of_an_operation_is_that_of_its_tuple(kernel: Kernel, terms: Any) -> None:
-    encoder = patch_module(kernel, "encoder").PatchEncoder(OPTIONS)
+    encoder = kernel.PatchEncoder(OPTIONS)
     for kind in (OperationKind.ADD, OperationKind.DELETE):
         with pytest.raises(JellyError, match=f"a statement of {len(terms)} terms"):
             encoder.add([Operation(kind, FourLong(terms))])
@@ -92,9 +86,9 @@ def test_the_terms_of_a_statement_are_those_of_its_tuple(
     frames = kernel.encode(quads, StreamOptions(physical_type=physical))
     expected = [Quad(S, P, O, G), Quad(S, P, BlankNode("b"), G), Quad(S, P, O, G)]
     assert kernel.statements(*frames) == expected
-    encoder = patch_module(kernel, "encoder").PatchEncoder(OPTIONS)
+    encoder = kernel.PatchEncoder(OPTIONS)
     frames = encoder.add([*map(add, quads), END])
-    [frame] = map(patch_module(kernel, "decoder").PatchDecoder(GenericFactory()).decode, frames)
+    [frame] = map(kernel.PatchDecoder(GenericFactory()).decode, frames)
     assert [value for _, value in frame.operations[:3]] == expected
 
 
@@ -107,7 +101,7 @@ def test_a_quoted_triple_has_three_terms(kernel: Kernel, width: int) -> None:
 
 def test_a_length_reserves_no_memory(kernel: Kernel) -> None:
     options = StreamOptions(physical_type=PhysicalType.QUADS)
-    encoder = patch_module(kernel, "encoder").PatchEncoder(OPTIONS)
+    encoder = kernel.PatchEncoder(OPTIONS)
     for statement in (Endless(), Long((S,) * 5)):
         for attempt in (
             lambda each: kernel.encode([each], options),

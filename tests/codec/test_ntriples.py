@@ -3,7 +3,7 @@ from __future__ import annotations
 import gzip
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any
 
@@ -40,12 +40,11 @@ from jelly_plugins.codec.text.transcoding import TextDecoder, TextEncoder
 from jelly_plugins.errors import TextError
 from jelly_plugins.io.streams import infer_options, read
 
-from ..fuzz.comparison import native, native_of
+from ..fuzz.comparison import native
 from ..ntriples import write_lines
 from ..shared_data import shared
+from .conftest import Kernel
 
-#: Both kernels, by a reference's class.
-PICKS: list[Callable[[Any], Any]] = [lambda reference: reference, native_of]
 S, P, O, G = (Iri(f"urn:{name}") for name in "spog")  # noqa: E741
 LINE = "<urn:s> <urn:p> <urn:o> .\n"
 
@@ -297,7 +296,7 @@ SPECIAL = '"\\\n\r\t\b\f\0\x1f\x7f\uffff\ufffe\ufffdé€𝄞a'
 
 
 @pytest.mark.parametrize("special", SPECIAL, ids=ascii)
-def test_escapes_at_any_position(special: str) -> None:
+def test_escapes_at_any_position(kernel: Kernel, special: str) -> None:
     texts = [
         "b" * before + special * times + "c" * after
         for before in range(18)
@@ -308,9 +307,9 @@ def test_escapes_at_any_position(special: str) -> None:
     triples = [Triple(S, P, Literal(text)) for text in texts]
     encoder = Encoder(StreamOptions(), frame_rows=1 << 20)
     [frame] = encoder.add(triples) + encoder.finish()
-    text = b"".join(native_of(TextDecoder)().decode(frame))
+    text = b"".join(kernel.TextDecoder().decode(frame))
     assert text == b"".join(write_lines(triples))
-    writer = native_of(TextEncoder)(StreamOptions(), frame_rows=1 << 20)
+    writer = kernel.TextEncoder(StreamOptions(), frame_rows=1 << 20)
     assert writer.feed(text) + writer.finish() == [frame]
     # Characters that need no escape in text may have one.
     escaped = "".join(f"\\U{ord(special):08X}" for _ in range(3))
@@ -319,8 +318,8 @@ def test_escapes_at_any_position(special: str) -> None:
         f'<urn:s> <urn:p> "{"x" * 9}{raw}{escaped}{raw}yy" .\n',
         '<urn:s> <urn:p> "x' + raw,
     ):
-        found = [outcome_of(pick(TextEncoder), line.encode()) for pick in PICKS]
-        assert found[0] == found[1]
+        expected = outcome_of(TextEncoder, line.encode())
+        assert outcome_of(kernel.TextEncoder, line.encode()) == expected
 
 
 def outcome_of(encoder_class: Any, text: bytes) -> Any:
@@ -333,7 +332,9 @@ def outcome_of(encoder_class: Any, text: bytes) -> Any:
 
 @pytest.mark.parametrize("name", ["langString", "dirLangString"])
 @pytest.mark.parametrize("dialect", Dialect)
-def test_datatypes_of_tagged_strings_need_a_tag(name: str, dialect: Dialect) -> None:
+def test_datatypes_of_tagged_strings_need_a_tag(
+    kernel: Kernel, name: str, dialect: Dialect
+) -> None:
     iri = f"http://www.w3.org/1999/02/22-rdf-syntax-ns#{name}"
     line = f'<urn:s> <urn:p> "x"^^<{iri}> .\n'
     message = f"a literal of type {iri} has no language tag"
@@ -342,35 +343,19 @@ def test_datatypes_of_tagged_strings_need_a_tag(name: str, dialect: Dialect) -> 
     statement = Triple(S, P, Literal("x", datatype=iri))
     with pytest.raises(TermError, match=message):
         statement_text(statement)
-    for pick in PICKS:
-        with pytest.raises(TextError, match=message):
-            pick(TextEncoder)(StreamOptions(), dialect=dialect).feed(line.encode())
-        # As the first statement, and as a subsequent one.
-        for statements in ([statement], [Triple(S, P, O), statement]):
-            encoder = Encoder(StreamOptions())
-            encoder.add(statements)
-            with pytest.raises(TermError, match=message) as caught:
-                list(pick(TextDecoder)().decode(encoder.flush()))
-            assert caught.value.frame == 0
-            assert caught.value.row is not None
+    with pytest.raises(TextError, match=message):
+        kernel.TextEncoder(StreamOptions(), dialect=dialect).feed(line.encode())
+    # As the first statement, and as a subsequent one.
+    for statements in ([statement], [Triple(S, P, O), statement]):
+        encoder = Encoder(StreamOptions())
+        encoder.add(statements)
+        with pytest.raises(TermError, match=message) as caught:
+            list(kernel.TextDecoder().decode(encoder.flush()))
+        assert caught.value.frame == 0
+        assert caught.value.row is not None
 
 
 # Text in several chunks
-
-
-@pytest.mark.parametrize("most", [1, 10, 1000])
-@pytest.mark.parametrize("frame_rows", [1, 60])
-def test_lines_that_repeat_are_written_as_statements_are(most: int, frame_rows: int) -> None:
-    settings: dict[str, Any] = {"frame_rows": frame_rows, "limits": Limits(frame_repeats=most)}
-    rows = [(Iri("urn:s"), Iri("urn:p"), Iri(f"urn:{name}")) for name in "o" * 45 + "b" * 45 + "oo"]
-    writer = Encoder(StreamOptions(), **settings)
-    expected = writer.add(rows) + writer.finish()
-    data = b"".join(
-        b"<%s> <%s> <%s> .\n" % tuple(iri.value.encode() for iri in row) for row in rows
-    )
-    for pick in PICKS:
-        encoder = pick(TextEncoder)(StreamOptions(), **settings)
-        assert encoder.feed(data[:100]) + encoder.feed(data[100:]) + encoder.finish() == expected
 
 
 def test_parsers_with_different_options() -> None:
@@ -388,11 +373,10 @@ def test_parsers_with_different_options() -> None:
         encoder.add_text(line, parser(False))
 
 
-@pytest.mark.parametrize("pick", PICKS)
 @pytest.mark.parametrize("end", [b"\n", b"\r\n"])
-def test_lines_after_a_rejected_chunk(pick: Any, end: bytes) -> None:
+def test_lines_after_a_rejected_chunk(kernel: Kernel, end: bytes) -> None:
     line = LINE.encode().replace(b"\n", end)
-    encoder = pick(TextEncoder)(StreamOptions())
+    encoder = kernel.TextEncoder(StreamOptions())
     encoder.feed(line * 2)
     with pytest.raises(TextError) as caught:
         encoder.feed(line + b"bad" + end + line * 3)

@@ -6,8 +6,6 @@ from collections import Counter
 
 import pytest
 
-from ..shared_data import ROOT
-
 pytest.importorskip("rdflib")
 
 from conformance.__main__ import ADAPTERS, VECTORS
@@ -78,7 +76,3 @@ def test_sections() -> None:
         assert compile_source(f"# comment\n--- {kind}\n{row}# end\n").hex(" ") == expected
     for kind, expected in (("frame in hex", f"07 {frame}"), ("hex", frame)):
         assert compile_source(f"--- {kind}\n{frame[:8]} # row\n{frame[9:]}").hex(" ") == expected
-
-
-def test_runner_runs_our_vectors_by_default() -> None:
-    assert VECTORS == ROOT / "conformance" / "vectors"

@@ -129,9 +129,3 @@ def test_random_rows(kernel: Kernel, data: st.DataObject) -> None:
     head = [w.options(physical, generalized=True, star=True, version=2), *w.SPO, w.datatype("d")]
     frame = w.frame(*head, *data.draw(st.lists(rows, max_size=5)))
     attempt(kernel, w.stream(frame))
-
-
-@many
-@given(data=st.binary(max_size=200))
-def test_random_bytes(kernel: Kernel, data: bytes) -> None:
-    attempt(kernel, data)

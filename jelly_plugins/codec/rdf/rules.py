@@ -5,7 +5,6 @@ Rules of this file:
    others.
 2. A pair that is not in a table is an error; a comment next to the table gives the reason.
 3. The numbers are those of rdf.proto.
-4. Each row has code of its own in the readers, but for those of ``SKIPPED``.
 """
 
 from __future__ import annotations
@@ -47,11 +46,8 @@ FIRST_STATE: Final = {
     PhysicalType.GRAPHS: State.OUTSIDE_GRAPH,
 }
 
-#: Rows that readers skip.
-SKIPPED: Final[tuple[Row, ...]] = ()
-
 #: Rows that are allowed anywhere after the options and do not change the state.
-_ANYWHERE: Final = (Row.OPTIONS, Row.NAMESPACE, Row.NAME, Row.PREFIX, Row.DATATYPE, *SKIPPED)
+_ANYWHERE: Final = (Row.OPTIONS, Row.NAMESPACE, Row.NAME, Row.PREFIX, Row.DATATYPE)
 
 #: The state after a row, by the state before it. In START only options are allowed; FIRST_STATE
 #: gives the state after them.

@@ -3,15 +3,16 @@ Python mode."""
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING, Final
+
+from ...lazy import pure_python
 
 if TYPE_CHECKING:
     from .reading import ColumnReader, TextColumnReader, frame_fields
     from .writing import ColumnWriter
 else:
     try:
-        if os.environ.get("JELLY_PURE_PYTHON", "0") not in ("", "0"):
+        if pure_python():
             raise ModuleNotFoundError("the interpreted modules are chosen")
         from ._reading import ColumnReader, TextColumnReader, frame_fields
         from ._writing import ColumnWriter
