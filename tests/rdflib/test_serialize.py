@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from rdflib import RDF, Dataset, Graph, Literal, URIRef, namespace
 from rdflib.graph import QuotedGraph, ReadOnlyGraphAggregate
-from rdflib.plugins.stores.memory import SimpleMemory
+from rdflib.plugins.stores.memory import Memory, SimpleMemory
 
 from jelly_plugins import (
     LimitError,
@@ -131,6 +131,18 @@ def test_empty_named_graphs_are_not_lost() -> None:
     assert {graph.identifier for graph in back.graphs()} == {
         graph.identifier for graph in dataset.graphs()
     }
+
+
+@pytest.mark.parametrize("make", [Dataset, conjunctive_graph])
+def test_stores_may_list_the_names_of_graphs(make: Callable[..., Any]) -> None:
+    class Names(Memory):
+        def contexts(self, triple: Any = None) -> Any:
+            return (graph.identifier for graph in super().contexts(triple))
+
+    dataset = make(store=Names())
+    dataset.get_context(URIRef(EX + "g")).add(TRIPLE)
+    back = parse(Dataset(), to_bytes(dataset))
+    assert quads_of(back) == {(*TRIPLE, URIRef(EX + "g"))}
 
 
 def test_an_aggregate_is_written_under_the_names_of_its_graphs() -> None:
