@@ -144,6 +144,7 @@ class Input(Closing):
         else:
             raise TypeError(f"a path, bytes or an open binary file is needed, not {shown(src)}")
         # read1 returns the available bytes, where read would wait for all requested ones.
+        self._file = file
         self._read = getattr(file, "read1", file.read)
         self._responses = _responses(file)
         self._head = b""
@@ -201,8 +202,11 @@ class Input(Closing):
     def _read_chunk(self) -> bytes:
         try:
             chunk = self._read(CHUNK)
+            if chunk == b"" and not _is_blocking(self._file):
+                # At the end of the source, or before more of it; only read knows.
+                chunk = self._file.read(1)
         except UnicodeDecodeError:
-            chunk = None
+            chunk = ""
         except EOFError as error:
             # What gzip and bz2 files raise.
             raise TruncatedError(f"ends too early: {error}", source=self.name) from error
@@ -218,6 +222,11 @@ class Input(Closing):
             # A file object of another library raises whatever that library does (zlib.error,
             # an HTTP client's exceptions); all of them mean the same here.
             raise SourceError(f"cannot be read: {error}", source=self.name) from error
+        if chunk is None:
+            raise SourceError(
+                "the file is in non-blocking mode and has no data yet: set it to blocking mode",
+                source=self.name,
+            )
         if not isinstance(chunk, bytes | bytearray | memoryview):
             raise SourceError("the file is not open in binary mode", source=self.name)
         return bytes(chunk)
@@ -261,6 +270,14 @@ def rewinder(src: Any) -> Callable[[], object] | None:
         # Not a file, or a closed one; here, too, opening it raises a better error.
         return None
     return None if start is None else lambda: src.seek(start)
+
+
+def _is_blocking(file: Any) -> bool:
+    try:
+        return os.get_blocking(file.fileno())
+    except (AttributeError, OSError, ValueError):
+        # Not a file of the system.
+        return True
 
 
 def _responses(file: Any) -> list[Any]:

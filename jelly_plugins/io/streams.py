@@ -7,7 +7,9 @@ dataset per frame) and by frame.
 from __future__ import annotations
 
 import re
+from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import chain, islice
 from typing import (
@@ -18,6 +20,7 @@ from typing import (
     NamedTuple,
     NoReturn,
     Protocol,
+    Self,
     TypeAlias,
     TypedDict,
     TypeVar,
@@ -340,13 +343,12 @@ class StreamReader(Closing, Generic[_ItemT]):
         self.compression = src.compression
         self._decoder: Any = make(0)
         self._decoding = self._decode(make, concatenated)
-        self._items: Iterator[_ItemT] = self._decoding
 
     def __iter__(self) -> Iterator[_ItemT]:
-        return self._items
+        return self._decoding
 
     def __next__(self) -> _ItemT:
-        return next(self._items)
+        return next(self._decoding)
 
     def close(self) -> None:
         """Close the source, if it was opened here."""
@@ -406,6 +408,18 @@ class FrameReader(StreamReader[Frame[StatementT, IriT, GraphT]], Generic[Stateme
         super().__init__(src, make, limits=limits, concatenated=concatenated, strict=strict)
         #: Bytes of the frame that was decoded last, without a delimiter.
         self.data = b""
+        #: Frames that were read to find the options, and not given yet.
+        self._peeked: deque[Any] = deque()
+
+    def __iter__(self) -> Self:
+        # Not the generator: the options may be read between two frames.
+        return self
+
+    def __next__(self) -> Frame[StatementT, IriT, GraphT]:
+        with suppress(IndexError):
+            frame: Frame[StatementT, IriT, GraphT] = self._peeked.popleft()
+            return frame
+        return next(self._decoding)
 
     @property
     def delimited(self) -> bool | None:
@@ -429,15 +443,12 @@ class FrameReader(StreamReader[Frame[StatementT, IriT, GraphT]], Generic[Stateme
 
         :raises JellyError: the stream has none, or is closed.
         """
-        read: list[Any] = []
         while self._decoder.options is None:
             frame = next(self._decoding, None)
-            if frame is not None and len(read) < _FRAMES_BEFORE_OPTIONS:
-                read.append(frame)
+            if frame is not None and len(self._peeked) < _FRAMES_BEFORE_OPTIONS:
+                self._peeked.append(frame)
             elif self._decoder.options is None:
                 raise OptionsError("no options were read", source=self.name)
-        if read:
-            self._items = _after(read, self._decoding)
         options: StreamOptions = self._decoder.options
         return options
 

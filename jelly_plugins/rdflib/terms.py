@@ -51,6 +51,11 @@ def default_graph(dataset: ConjunctiveGraph) -> Graph:
     return graph
 
 
+def name_of(context: Any) -> Any:
+    """The name of what a store lists as a graph: some stores list graphs, others names."""
+    return context.identifier if isinstance(context, Graph) else context
+
+
 class RdflibFactory:
     """Makes rdflib's terms for one read; see :class:`~jelly_plugins.codec.TermFactory`.
 

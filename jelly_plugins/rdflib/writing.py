@@ -34,7 +34,7 @@ from ..io.streams import BATCH, Steps, StreamWriteOptions, WriteSettings, write_
 from ..reserved import is_reserved
 from . import oxigraph_store
 from .memory import batches_by_subject
-from .terms import EncoderTerms, default_graph
+from .terms import EncoderTerms, default_graph, name_of
 
 #: Declarations to write: those given, all that the graph has bound, those of them that are used,
 #: or none.
@@ -102,7 +102,7 @@ def parts_of(graph: Graph) -> list[Part]:
     kept = oxigraph_store.inner_store(graph) is not None
     for context in graph.store.contexts():
         _check_formula(context)
-        name = context.identifier
+        name = name_of(context)
         # The bookkeeping graph of an Oxigraph store is not data.
         if name != default.identifier and not (kept and is_reserved(str(name))):
             named[name] = Part(name, graph.get_context(name))

@@ -10,13 +10,10 @@ from typing import Any, Final
 
 import pyoxigraph
 from pyoxigraph import QueryResultsFormat, RdfFormat, Store, parse_query_results
-from rdflib import Graph
 from rdflib.query import Result
 
 from jelly_plugins import BlankNode, Iri, Literal, arrow, codec, jena, oxigraph, read
-from jelly_plugins.jena.rdflib_plugins import dump
 from jelly_plugins.messages import Message, convert_messages, read_messages, write_messages
-from jelly_plugins.rdflib import load
 from jelly_plugins.sparql import read_results, write_results
 
 from ..conversions import converted, written
@@ -99,26 +96,6 @@ def jena_from_memory(data: Data) -> dict[str, Run]:
         lambda form: lambda: oxigraph.dump(store, io.BytesIO(), format=form),
         "pyoxigraph, N-Quads",
         lambda: store.dump(format=RdfFormat.N_QUADS),
-    )
-
-
-@job("jena", "jena-to-rdflib", "RDF Thrift and RDF Protobuf → rdflib Graph")
-def jena_to_rdflib(data: Data) -> dict[str, Run]:
-    def ours(form: str) -> Run:
-        rows = _rows(data, form)
-        return lambda: load(Graph(), rows, format=form)
-
-    return _of_both(ours, "rdflib, N-Triples", lambda: Graph().parse(data=data.ntriples))
-
-
-@job("jena", "jena-from-rdflib", "rdflib Graph → RDF Thrift and RDF Protobuf")
-def jena_from_rdflib(data: Data) -> dict[str, Run]:
-    graph = Graph()
-    load(graph, _rows(data, "rt"), format="rt")
-    return _of_both(
-        lambda form: lambda: dump(graph, io.BytesIO(), format=jena.JenaFormat(form)),
-        "rdflib, N-Triples",
-        lambda: graph.serialize(format="nt", encoding="utf-8"),
     )
 
 

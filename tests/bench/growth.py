@@ -115,7 +115,7 @@ TASKS: Final[dict[str, Task]] = {
     "replay, store in memory": _replay,
     "parse, rdflib Graph": _parse,
 }
-#: Tasks on request.
+#: Tasks on request, with pyjelly's.
 OTHERS: Final[dict[str, Task]] = {
     "read": _reading(read),
     "read, rdflib terms": _reading(read_statements),

@@ -21,7 +21,7 @@ from typing import Any, Final, Literal
 from .data import Data
 
 #: Kind of a run's figure: its time, or its result.
-Unit = Literal["seconds", "bytes", "MB"]
+Unit = Literal["seconds", "bytes"]
 
 #: Modules of jobs.
 MODULES: Final = ("term_jobs", "store_jobs", "patch_jobs", "format_jobs", "stream_jobs")

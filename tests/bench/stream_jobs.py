@@ -1,7 +1,7 @@
-"""Jobs of the streaming service over the loopback interface, and the peak memory of streaming.
+"""Jobs of the streaming service over the loopback interface.
 
-The server is a separate process of this module, and each run whose memory is measured is one of
-``growth``. The peer of the service is the codec alone, on the same bytes in one process.
+The server is a separate process of this module. The peer of the service is the codec alone, on the
+same bytes in one process.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ import subprocess
 import sys
 import tempfile
 import threading
-from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -32,15 +31,12 @@ from jelly_plugins.io.streams import GENERIC, write_bytes
 from jelly_plugins.oxigraph import load
 
 from . import data
-from .growth import figures
 from .measure import Run, Runs, job
 from .term_jobs import count
 
 #: Number of subscribers of one topic, and of statements sent to all of them.
 SUBSCRIBERS: Final = 100
 SENT: Final = 10_000
-#: Lengths of the streams whose memory is measured, in triples.
-COUNTS: Final = [1_000_000, 4_000_000]
 
 
 # The service
@@ -163,36 +159,6 @@ def grpc_subscribers() -> Runs:
         served.close()
 
     return Runs({"ours": fan_out, "codec alone": alone}, count=SENT * SUBSCRIBERS, close=close)
-
-
-# Peak memory, for a stream and for one four times as long, whose subjects, literals and blank nodes
-# do not repeat
-
-
-def _memory(tasks: dict[str, str]) -> Runs:
-    def peak(task: str, number: int) -> float:
-        return figures(task, number)[1] / 1e6
-
-    runs: dict[str, Run] = {
-        f"{who}, {number:,} triples": partial(peak, task, number)
-        for who, task in tasks.items()
-        for number in COUNTS
-    }
-    return Runs(runs, count=COUNTS[-1], unit="MB", rounds=1)
-
-
-for _name, _title, _tasks in (
-    ("reading", "Jelly → generic terms", {"ours": "read", "pyjelly": "read, pyjelly"}),
-    (
-        "reading-rdflib",
-        "Jelly → rdflib terms",
-        {"ours": "read, rdflib terms", "pyjelly": "read, rdflib terms, pyjelly"},
-    ),
-    ("reading-pyoxigraph", "Jelly → pyoxigraph quads", {"ours": "read, pyoxigraph quads"}),
-    ("to-ntriples", "convert, Jelly → N-Triples", {"ours": "convert, Jelly to N-Triples"}),
-    ("from-ntriples", "convert, N-Triples → Jelly", {"ours": "convert, N-Triples to Jelly"}),
-):
-    job("memory", f"memory-{_name}", f"Peak memory: {_title}", _tasks)(_memory)
 
 
 if __name__ == "__main__":

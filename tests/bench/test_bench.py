@@ -58,7 +58,6 @@ def test_jobs_on_data(job: Job, small: Path) -> None:
 
 @pytest.mark.parametrize("job", ON_THEIR_OWN)
 def test_jobs_with_their_own_data(job: Job, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(stream_jobs, "COUNTS", [50])
     monkeypatch.setattr(stream_jobs, "SUBSCRIBERS", 5)
     monkeypatch.setattr(stream_jobs, "SENT", 500)
     monkeypatch.setattr(format_jobs, "ROWS", 100)

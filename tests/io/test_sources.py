@@ -73,6 +73,20 @@ def test_a_path_is_closed(tmp_path: Path) -> None:
     assert os.listdir("/proc/self/fd") == before
 
 
+@pytest.mark.parametrize("buffering", [0, -1])
+def test_a_pipe_in_non_blocking_mode_does_not_end_where_it_has_no_data(buffering: int) -> None:
+    reading, writing = os.pipe()
+    os.set_blocking(reading, False)
+    with open(reading, "rb", buffering=buffering) as file:
+        with open(writing, "wb") as pipe:
+            pipe.write(b"abcd")
+            pipe.flush()
+            with pytest.raises(SourceError, match="non-blocking"):
+                content(file)
+            pipe.write(DATA[:1000])
+        assert content(file) == DATA[:1000]
+
+
 def test_names(tmp_path: Path) -> None:
     path = tmp_path / "x"
     path.write_bytes(b"")

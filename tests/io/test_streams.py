@@ -106,6 +106,10 @@ def test_the_options_do_not_cost_a_frame() -> None:
             indexes = [frame.index for frame in frames]
         assert indexes == list(range(count or len(indexes)))
         assert len(indexes) == len(list(read_frames(data)))
+        with read_frames(data) as frames:
+            assert [(each.index, frames.options) for each in frames] == [
+                (index, options) for index in indexes
+            ]
 
 
 @pytest.mark.parametrize("data", [b"\0", bytes(3), bytes(100), w.stream(w.spo())])

@@ -16,6 +16,7 @@ from rdflib.namespace import OWL, Namespace
 
 from jelly_plugins import ChainError, Iri, OptionsError, SourceError, TermError, Triple
 from jelly_plugins.codec.text.ntriples import term_text
+from jelly_plugins.oxigraph import BOOKKEEPING
 from jelly_plugins.oxigraph import replay as replay_into_oxigraph
 from jelly_plugins.patch import compact, invert, read_patches, undo
 from jelly_plugins.patch.recording import LogWriter
@@ -159,6 +160,15 @@ def test_only_the_graph_itself(path: Path) -> None:
     assert codes(path) == ["A"]
     check(one, path)
     assert sum(1 for _ in dataset.quads()) == 3
+
+
+def test_the_reserved_graph_is_rejected(path: Path) -> None:
+    with record(Dataset(), path) as recorder:
+        recorder.graph.add((S, P, O))
+        recorder.commit()
+        with pytest.raises(TermError, match="bookkeeping"):
+            Graph(recorder.graph.store, URIRef(BOOKKEEPING.value)).add((S, P, O))
+    assert codes(path) == ["A"]
 
 
 def test_what_changes_nothing_is_no_patch(graph: Graph, path: Path) -> None:

@@ -97,6 +97,16 @@ def test_quads(dataset: Any) -> None:
     assert quads(dataset) == {(S, P, O, BNode("g")), (S, P, one, G)}
 
 
+@pytest.mark.parametrize("row", ["A <urn:s> <urn:p> <urn:o>", 'PA "x" <urn:x>', 'PD "x" <urn:x>'])
+def test_the_reserved_graph_is_rejected(dataset: Any, row: str) -> None:
+    log = patch(1, "A <urn:s> <urn:p> <urn:o> .", f"{row} {BOOKKEEPING} .")
+    with pytest.raises(TermError, match=r"<urn:p:1>: .*bookkeeping"):
+        replay(dataset, log)
+    with pytest.raises(TermError, match="bookkeeping"):
+        replay(Graph(dataset.store, URIRef(BOOKKEEPING.value)), patch(1, f"{row} ."))
+    assert list(dataset.quads()) == []
+
+
 @pytest.mark.parametrize("name", [name for name in MAKERS if name not in WHOLE])
 def test_named_graphs_in_a_graph(name: str) -> None:
     graph = MAKERS[name]()

@@ -109,6 +109,13 @@ def test_datasets_round_trip(make: Callable[[], Any], physical_type: PhysicalTyp
     assert all(same_dataset(one, other) for one, other in zip(back, datasets, strict=True))
 
 
+def test_graphs_after_an_empty_frame_are_read() -> None:
+    """Before which the type of the stream is not known."""
+    for data, types in ((jelly([Triple(S, P, O)]), Graph), (jelly([Quad(S, P, O, G)]), Dataset)):
+        back = list(read_graphs(bytes(2) + data))
+        assert [(type(graph), len(graph)) for graph in back] == [(types, n) for n in (0, 0, 1)]
+
+
 def test_empty_named_graphs_round_trip() -> None:
     dataset = Dataset()
     dataset.graph(EX + "empty")

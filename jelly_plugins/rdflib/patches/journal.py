@@ -21,7 +21,7 @@ from ...errors import ChainError
 from ...patch.replay.transactions import lock_of
 from ...reserved import reject_graph
 from ..memory import graphs_in_memory, namespace_tables
-from ..terms import read_form
+from ..terms import name_of, read_form
 
 if TYPE_CHECKING:
     from ...patch.recording import LogWriter
@@ -83,10 +83,6 @@ def set_namespace(graph: Graph, name: str, iri: URIRef | None) -> None:
     if iri is not None:
         by_name[name] = iri
         by_iri[iri] = name
-
-
-def name_of(context: Any) -> Any:
-    return context.identifier if isinstance(context, Graph) else context
 
 
 def mark_recorded(store: Store, writer: LogWriter) -> None:

@@ -27,8 +27,8 @@ from ...codec.patch.operations import (
 from ...errors import OptionsError
 from ...patch.recording import DEFAULT, LogWriter, RecordOptions, RecordSettings
 from ..oxigraph_store import inner_store
-from ..terms import describe
-from .journal import Journal, mark_recorded, name_of
+from ..terms import describe, name_of
+from .journal import Journal, mark_recorded
 from .replay import keep_position, main_graph, replay
 
 
