@@ -16,7 +16,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark import TaskContext
 from pyspark.sql import Column, SparkSession
-from pyspark.sql.datasource import CaseInsensitiveDict
 from pyspark.sql.functions import arrow_udf  # type: ignore[attr-defined]
 from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_type
 from pyspark.sql.types import ArrayType, BinaryType, DataType, StructField, StructType
@@ -39,7 +38,7 @@ from .datasource.columns import (
     statement_fields,
 )
 from .datasource.operations import encode_log
-from .datasource.options import READING, WRITING, Settings, check_options, names_of
+from .datasource.options import READING, WRITING, Settings
 from .datasource.statements import StreamWriter, decode_frames
 from .patch_rows import ROWS, OperationRows
 
@@ -47,8 +46,6 @@ if TYPE_CHECKING:
     from pyspark.sql._typing import ColumnOrName
 
 __all__ = ["from_jelly", "from_jelly_patch", "register_functions", "to_jelly", "to_jelly_patch"]
-
-_OPTIONS: Final = (*READING, *WRITING)
 
 #: Maximum rows, and bytes, of a batch of results.
 MAX_ROWS: Final = 1 << 16
@@ -178,9 +175,7 @@ class _Function:
     type: DataType
 
     def __init__(self, options: Mapping[str, str]) -> None:
-        check_options(options, names_of(_OPTIONS, self.name), self.name)
-        given = CaseInsensitiveDict({name: str(value) for name, value in options.items()})
-        self._settings = Settings.of(_OPTIONS, self.name, given)
+        self._settings = Settings.of((*READING, *WRITING), self.name, options)
 
     @abstractmethod
     def _results(self, values: Any, sources: Any) -> Iterator[Any]:
@@ -376,7 +371,7 @@ class ToJelly(_Writing):
         if GRAPH in rows.schema.names and rows[GRAPH].null_count == rows.num_rows:
             rows = rows.drop_columns([GRAPH])
         out = io.BytesIO()
-        writer = StreamWriter(out, rows.schema, self._settings)
+        writer = StreamWriter(out, "", rows.schema, self._settings)
         writer.add(rows)
         writer.finish()
         return out.getvalue()

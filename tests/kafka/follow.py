@@ -31,7 +31,8 @@ def main(address: str, topic: str, folder: str, per_batch: str, mode: str) -> No
         .load()
     )
     place = sf.concat_ws("/", "topic", "partition", "offset")
-    rows = sf.explode(from_jelly_patch("value", source=place)).alias("row")
+    # Without rows for headers, a patch without operations would be missing.
+    rows = sf.explode(from_jelly_patch("value", {"headers": "true"}, source=place)).alias("row")
     sink = batch_sink(f"{folder}/root", application="follow", shards=4)
 
     def apply(frame: DataFrame, number: int) -> None:

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import Final
-from uuid import uuid4
 
 from pyspark.errors import StreamingQueryException
-from pyspark.sql import DataFrame
 from pyspark.sql.streaming.query import StreamingQuery
 
 _ATTEMPTS: Final = 10
@@ -30,18 +27,3 @@ def finished(start: Callable[[], StreamingQuery]) -> StreamingQuery:
         else:
             break
     return query
-
-
-def in_memory(stream: DataFrame, name: str, folder: Path) -> StreamingQuery:
-    """Run a query over what is there, into a table in memory, which cannot continue from a
-    checkpoint.
-
-    :param name: name of the table.
-    :param folder: folder for checkpoints.
-    """
-    writer = stream.writeStream.format("memory").queryName(name).trigger(availableNow=True)
-
-    def start() -> StreamingQuery:
-        return writer.option("checkpointLocation", f"{folder}/{uuid4()}").start()
-
-    return finished(start)

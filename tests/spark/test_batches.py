@@ -6,6 +6,7 @@ import gzip
 from math import ceil
 from pathlib import Path
 from typing import Any
+from uuid import NAMESPACE_OID, uuid5
 
 import pyarrow as pa
 import pytest
@@ -23,6 +24,7 @@ from jelly_plugins.errors import (
 )
 from jelly_plugins.io.streams import write_bytes
 from jelly_plugins.patch import read_patches, write_patches
+from jelly_plugins.patch.columns import PatchColumnReader
 from jelly_plugins.spark.datasource.columns import arrow_schema
 from jelly_plugins.spark.datasource.files import Files
 from jelly_plugins.spark.datasource.operations import OperationWriter
@@ -30,6 +32,11 @@ from jelly_plugins.spark.datasource.options import WRITING, Settings
 from jelly_plugins.spark.datasource.reading import FilePartition, FileSplit
 from jelly_plugins.spark.datasource.sources import JellyDataSource, JellyPatchDataSource
 from jelly_plugins.spark.datasource.statements import Statements, StreamWriter
+from jelly_plugins.spark.patch_rows import OperationRows
+
+from ..codec.test_patch_columns import frames as patch_frames
+from ..codec.test_patch_columns import rows as every_row
+from .shards.model import random_log, text_of
 
 TRIPLES = [
     Triple(Iri(f"http://example.org/{n}"), Iri("http://example.org/p"), Literal(str(n)))
@@ -177,6 +184,7 @@ PA "ex" <http://example.org/> .
 A <urn:s> <urn:p> "o" <urn:g> .
 D <urn:s> <urn:p> "o" .
 TC .
+PD "ex" .
 Z .
 H id <urn:2> .
 H prev <urn:1> .
@@ -199,9 +207,10 @@ def test_operations_are_rows(tmp_path: Path, ending: str) -> None:
         (0, "<urn:1>", None, 0, 3, "A"),
         (0, "<urn:1>", None, 0, 4, "D"),
         (0, "<urn:1>", None, 0, 5, "TC"),
-        (1, "<urn:2>", "<urn:1>", 1, 9, "TX"),
-        (1, "<urn:2>", "<urn:1>", 1, 10, "A"),
-        (1, "<urn:2>", "<urn:1>", 1, 11, "TA"),
+        (0, "<urn:1>", None, None, 6, "PD"),
+        (1, "<urn:2>", "<urn:1>", 1, 10, "TX"),
+        (1, "<urn:2>", "<urn:1>", 1, 11, "A"),
+        (1, "<urn:2>", "<urn:1>", 1, 12, "TA"),
     ]
     assert [rows[2][name] for name in ("subject", "object", "graph")] == [
         "<urn:s>",
@@ -209,22 +218,37 @@ def test_operations_are_rows(tmp_path: Path, ending: str) -> None:
         "<urn:g>",
     ]
     assert (rows[1]["name"], rows[1]["value"]) == ("ex", "<http://example.org/>")
+    assert (rows[5]["name"], rows[5]["value"]) == ("ex", None)
     assert {row["source"] for row in rows} == {str(path)}
     everything = read(path, kind="jelly-patch", headers="true")
-    assert " ".join(row["kind"] for row in everything) == "H TX PA A D TC Z H H TX A TA Z"
-    assert [row["order"] for row in everything] == list(range(13))
+    assert " ".join(row["kind"] for row in everything) == "H TX PA A D TC PD Z H H TX A TA Z"
+    assert [row["order"] for row in everything] == list(range(14))
+    assert (everything[9]["name"], everything[9]["value"]) == ("prev", "<urn:1>")
     split = read(path, kind="jelly-patch", terms="split")
     assert split[2]["object"]["kind"] == "literal"
+
+
+@pytest.mark.parametrize("about", [False, True])
+@pytest.mark.parametrize("batch_rows", [1, 7])
+def test_operations_come_in_batches_of_any_size(batch_rows: int, about: bool) -> None:
+    def found(data: bytes, size: int) -> list[dict[str, Any]]:
+        with PatchColumnReader(data, batch_rows=size) as batches:
+            tables = list(OperationRows(about).batches(batches))
+        return [row for table in tables for row in table.to_pylist()]
+
+    everything = b"".join(map(delimit, patch_frames(every_row(star=True))))
+    for data in (text_of(random_log(3)), everything):
+        assert found(data, batch_rows) == found(data, 10_000) != []
 
 
 def test_corrupt_patches(tmp_path: Path) -> None:
     path = tmp_path / "log.rdfp"
     path.write_bytes(LOG + b"A <urn:s> .\n")
-    with pytest.raises(JellyError, match=r"log\.rdfp: line 15"):
+    with pytest.raises(JellyError, match=r"log\.rdfp: line 16"):
         read(path, kind="jelly-patch")
     rows = read(path, kind="jelly-patch", mode="PERMISSIVE")
-    assert len(rows) == 9
-    assert "line 15" in rows[-1]["_corrupt_record"]
+    assert len(rows) == 10
+    assert "line 16" in rows[-1]["_corrupt_record"]
 
 
 def test_files_in_splits(tmp_path: Path) -> None:
@@ -262,23 +286,6 @@ def test_a_file_without_restart_points_is_one_split(tmp_path: Path) -> None:
     assert len(list(Statements().split(file, Files(), 100))) == 1
 
 
-def test_what_is_written_is_what_was_read(tmp_path: Path) -> None:
-    first, second = tmp_path / "1.jelly", tmp_path / "2.jelly.gz"
-    write(TRIPLES * 20, first)
-    for options in ({}, {"terms": "split"}):
-        source = JellyDataSource(CaseInsensitiveDict({"path": "x", **options}))  # type: ignore[arg-type]
-        schema = source.schema()
-        batches: Any = source.reader(schema).read(FilePartition([FileSplit(str(first))]))
-        with second.open("wb") as file:
-            settings = written("jelly", compression="gzip")
-            writer = Statements().writer(file, "x", arrow_schema(schema), settings)
-            for batch in batches:
-                writer.add(batch)
-            writer.finish()
-        assert writer.rows == 20_000
-        assert read(second) == read(first)
-
-
 def test_rows_that_are_not_statements_are_rejected(tmp_path: Path) -> None:
     rows = [{"subject": "<urn:s>", "predicate": "<urn:p>", "object": "<urn:o>"}] * 3
     for change, message in (
@@ -290,7 +297,7 @@ def test_rows_that_are_not_statements_are_rejected(tmp_path: Path) -> None:
     ):
         batch = pa.RecordBatch.from_pylist([*rows, rows[0] | change])
         with (tmp_path / "x").open("wb") as file:
-            writer = StreamWriter(file, batch.schema, written("jelly"))
+            writer = StreamWriter(file, "", batch.schema, written("jelly"))
             with pytest.raises(JellyError, match=rf"row 3.*{message}"):
                 writer.add(batch)
 
@@ -407,22 +414,13 @@ def test_errors_come_whatever_is_asked_for(corrupt: Path) -> None:
         read(corrupt, mode="PERMISSIVE", columns="object", **none)
 
 
-def test_some_columns_of_patches(tmp_path: Path) -> None:
-    text = b"H id <urn:1> . TX . A <urn:s> <urn:p> <urn:o> . TC ."
-    write_patches(read_patches(text), tmp_path / "x.jellyp")
-    rows = read(tmp_path / "x.jellyp", kind="jelly-patch")
-    names = ("object", "kind", "source")
-    found = read(tmp_path / "x.jellyp", kind="jelly-patch", columns="object,kind,source")
-    assert found == [{name: row[name] for name in names} for row in rows]
-
-
 # Patches
 
 
 def written_patch(path: Path, *batches: list[dict[str, Any]], **options: str) -> OperationWriter:
     settings = written("jelly-patch", **options)
     with path.open("wb") as file:
-        writer = OperationWriter(file, "urn:uuid:1", settings)
+        writer = OperationWriter(file, "1", pa.schema([]), settings)
         for rows in batches:
             writer.add(pa.RecordBatch.from_pylist(rows))
         writer.finish()
@@ -439,7 +437,7 @@ def test_additions_and_deletions_become_a_patch(tmp_path: Path) -> None:
     path = tmp_path / "x.jellyp.gz"
     assert written_patch(path, rows, rows[:1], compression="gzip", quotedTriples="true").rows == 4
     [patch] = read_patches(path)
-    assert patch.id == Iri("urn:uuid:1")
+    assert patch.id == Iri(f"urn:uuid:{uuid5(NAMESPACE_OID, '1')}")
     found = read(path, kind="jelly-patch")
     assert [row["kind"] for row in found] == ["TX", "A", "D", "A", "A", "TC"]
     names = ("kind", "subject", "predicate", "graph")

@@ -39,17 +39,11 @@ def test_nothing_is_visible_before_all_of_it_is(tmp_path: Path) -> None:
     assert visible(tmp_path / "new") == names[:2]
     assert hidden(tmp_path / "new") == ["_SUCCESS"]
     assert [name[:10] for name in names] == ["part-00000", "part-00001", "part-00001"]
-
-
-def test_a_folder_with_colons_is_not_a_chain_of_urls(tmp_path: Path) -> None:
-    kept = tmp_path / "data" / "kept.txt"
-    kept.parent.mkdir()
-    kept.write_bytes(b"x")
-    output = Output(f"{tmp_path}/data::2026/out", overwrite=True)
-    name = write(output, 0)
-    output.publish([name])
-    assert visible(tmp_path / "data::2026" / "out") == [name]
-    assert kept.read_bytes() == b"x"
+    # A job without rows, and one that failed.
+    Output(str(tmp_path / "empty")).publish([])
+    assert hidden(tmp_path / "empty") == ["_SUCCESS"]
+    Output(str(tmp_path / "none")).discard()
+    assert not (tmp_path / "none").exists()
 
 
 def test_append_and_overwrite(tmp_path: Path) -> None:
@@ -70,13 +64,6 @@ def test_append_and_overwrite(tmp_path: Path) -> None:
     assert hidden(tmp_path) == ["_SUCCESS", f"_temporary-{other.job}"]
     other.discard()
     assert hidden(tmp_path) == ["_SUCCESS"]
-
-
-def test_a_job_of_no_rows_and_one_that_wrote_nothing(tmp_path: Path) -> None:
-    Output(str(tmp_path / "empty")).publish([])
-    assert hidden(tmp_path / "empty") == ["_SUCCESS"]
-    Output(str(tmp_path / "none")).discard()
-    assert not (tmp_path / "none").exists()
 
 
 @pytest.mark.parametrize("step", range(5))
@@ -177,18 +164,12 @@ def of_stream(folder: Path, batch: int, *, local: bool = True) -> StreamOutput:
     return StreamOutput(str(folder) if local else f"memory://{folder}", QUERY, batch)
 
 
-def opened(output: Output) -> tuple[Any, str]:
-    """The file system and the folder."""
-    return Files().system(output.folder)
-
-
 def shown(output: StreamOutput) -> list[str]:
     """What readers see, and which file it is of."""
-    system, folder = opened(output)
+    system, folder = Files().system(output.folder)
     if not system.exists(folder):
         return []
-    files = Files().list([output.folder])
-    return [system.cat(file.path).decode() for file in files]
+    return [system.cat(file.path).decode() for file in Files().list([output.folder])]
 
 
 @pytest.mark.parametrize("local", [True, False])
@@ -210,7 +191,7 @@ def test_a_batch_is_there_once(tmp_path: Path, local: bool) -> None:
     assert shown(first) == ["0-0", "0-1", "other", "10-0"]
     write(first, 0)
     first.discard()
-    system, place = opened(first)
+    system, place = Files().system(first.folder)
     system.invalidate_cache()
     assert sorted(str(name).rsplit("/", 1)[1] for name in system.ls(place, detail=False)) == [
         f"batch-0-{QUERY}",
@@ -237,7 +218,7 @@ def test_a_driver_that_is_killed_between_leaves_a_batch_whole_or_none(
 
 def test_what_is_there_in_part_is_replaced(tmp_path: Path) -> None:
     output = of_stream(tmp_path / "part", 3, local=False)
-    system, folder = opened(output)
+    system, folder = Files().system(output.folder)
     system.makedirs(f"{folder}/batch-3-{QUERY}")
     system.pipe(f"{folder}/batch-3-{QUERY}/part-0.jelly", b"in part")
     output.publish([write(output, 0, b"whole")])

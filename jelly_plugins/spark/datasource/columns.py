@@ -209,13 +209,10 @@ def _character(found: re.Match[str]) -> str:
     return chr(int(code, 16)) if code else _SHORT.get(found[3], found[3])
 
 
-def joined(column: pa.Array) -> pa.Array:
-    """Return a column of terms as text."""
-    return join_terms(column) if pa.types.is_struct(column.type) else column
-
-
-def join_terms(column: pa.StructArray) -> pa.Array:
-    """Join structures into terms, as text of N-Triples."""
+def join_terms(column: pa.Array) -> pa.Array:
+    """Join structures into terms, as text of N-Triples; text stays as it is."""
+    if not pa.types.is_struct(column.type):
+        return column
     names = [field.name.lower() for field in column.type]
     value, kind, datatype, language = (
         # A null structure gets null fields.

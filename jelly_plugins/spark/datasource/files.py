@@ -21,7 +21,7 @@ from fsspec.spec import AbstractFileSystem
 
 from ...errors import JellyError, OptionsError, SourceError
 
-_DIGITS: Final = re.compile(r"([0-9]+)")
+_NUMBER: Final = re.compile(r"[0-9]+")
 _HIDDEN: Final = ("_", ".")
 _MAGIC: Final = frozenset("*?[{")
 #: Braces without others inside.
@@ -132,16 +132,14 @@ class Files:
             yield file
 
 
-def natural(path: str) -> tuple[tuple[str | int, ...], ...]:
+def natural(path: str) -> tuple[str, ...]:
     """Return a sort key for a path: folder by folder, with numbers in names compared as numbers.
+    :mod:`..shards.frames` has the same order in SQL.
 
-    >>> sorted(["a/10.rdfp", "a/2.rdfp", "a-b/1.rdfp"], key=natural)
-    ['a/2.rdfp', 'a/10.rdfp', 'a-b/1.rdfp']
+    >>> sorted(["a/10.rdfp", "a/2.rdfp", "a/.rdfp", "a-b/1.rdfp"], key=natural)
+    ['a/.rdfp', 'a/2.rdfp', 'a/10.rdfp', 'a-b/1.rdfp']
     """
-    return tuple(
-        tuple(int(part) if at % 2 else part for at, part in enumerate(_DIGITS.split(name)))
-        for name in path.split("/")
-    )
+    return tuple(_NUMBER.sub(lambda found: found[0].zfill(40), name) for name in path.split("/"))
 
 
 def _alternatives(pattern: str) -> list[str]:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack
 from itertools import pairwise
 from typing import Any, BinaryIO, Final
 from uuid import NAMESPACE_OID, uuid5
@@ -36,13 +35,12 @@ from ...codec.patch.operations import BEGIN, CHAIN_KEYS, COMMIT, END, header
 from ...codec.text.columns import EMPTY_GRAPH
 from ...codec.text.ntriples import Dialect, LineParser
 from ...errors import JellyError, StatementError, TextError
-from ...io.sinks import compressed
 from ...patch.columns import PatchColumnReader
 from ...patch.writer import patch_writer
 from ..patch_rows import ABOUT, OperationRows
-from .columns import GRAPH, KIND, check_written, complete, joined
+from .columns import GRAPH, KIND, check_written, complete, join_terms
 from .options import Settings
-from .reading import FileSplit, Format
+from .reading import FileSplit, FileWriter, Format
 
 #: The kinds of operations by their code in the column ``kind``: of changes, and all.
 CHANGES: Final = {kind.code: kind for kind in (OperationKind.ADD, OperationKind.DELETE)}
@@ -59,40 +57,15 @@ _NAMED: Final = (
 )
 
 
-class Operations(Format):
-    suffix = ".jellyp"
+class OperationWriter(FileWriter):
+    """Writes one patch."""
 
-    def read(
-        self, file: BinaryIO, split: FileSplit, settings: Settings, schema: pa.Schema
-    ) -> Iterator[pa.RecordBatch]:
-        with PatchColumnReader(file) as batches:
-            for found in OperationRows(settings["headers"]).batches(batches):
-                yield complete(found, split.path, schema)
-
-    def check(self, schema: StructType, settings: Settings) -> None:
-        check_written(schema, (KIND,))
-        PatchEncoder(patch_options(settings))
-
-    def writer(
-        self,
-        file: BinaryIO,
-        name: str,
-        schema: pa.Schema,  # noqa: ARG002
-        settings: Settings,
-    ) -> OperationWriter:
-        # The same id for each attempt at a task, so that a replay skips a repeated patch.
-        return OperationWriter(file, f"urn:uuid:{uuid5(NAMESPACE_OID, name)}", settings)
-
-
-class OperationWriter:
-    """Writes one patch to an open file, see :meth:`.Format.writer`."""
-
-    def __init__(self, file: BinaryIO, id: str, settings: Settings) -> None:  # noqa: A002
-        self._stack = ExitStack()
-        self._out = self._stack.enter_context(compressed(file, settings["compression"]))
+    def __init__(self, file: BinaryIO, name: str, schema: pa.Schema, settings: Settings) -> None:
+        super().__init__(file, name, schema, settings)
         self._serializer = patch_writer(options=patch_options(settings))
-        self._out.write(self._serializer.add([header("id", Iri(id)), BEGIN]))
-        self.rows = 0
+        # The same id for each attempt at a task, so that a replay skips a repeated patch.
+        id_ = Iri(f"urn:uuid:{uuid5(NAMESPACE_OID, name)}")
+        self._out.write(self._serializer.add([header("id", id_), BEGIN]))
 
     def add(self, batch: pa.RecordBatch) -> None:
         rows = list(operations(batch, CHANGES, self.rows))
@@ -107,7 +80,23 @@ class OperationWriter:
     def finish(self) -> None:
         self._out.write(self._serializer.add([COMMIT, END]))
         self._out.write(self._serializer.finish())
-        self._stack.close()
+        super().finish()
+
+
+class Operations(Format):
+    suffix = ".jellyp"
+    writer = OperationWriter
+
+    def read(
+        self, file: BinaryIO, split: FileSplit, settings: Settings, schema: pa.Schema
+    ) -> Iterator[pa.RecordBatch]:
+        with PatchColumnReader(file) as batches:
+            for found in OperationRows(settings["headers"]).batches(batches):
+                yield complete(found, split.path, schema)
+
+    def check(self, schema: StructType, settings: Settings) -> None:
+        check_written(schema, (KIND,))
+        PatchEncoder(patch_options(settings))
 
 
 # Rows as operations
@@ -177,7 +166,7 @@ class _Terms(dict[int, Any]):
     def __init__(self, batch: pa.RecordBatch, name: str) -> None:
         column = pa.nulls(batch.num_rows, pa.string())
         if name in batch.schema.names:
-            column = joined(batch.column(name))
+            column = join_terms(batch.column(name))
         encoded = pc.dictionary_encode(column, null_encoding="encode")
         self._texts = encoded.dictionary.to_pylist()
         self._name = name

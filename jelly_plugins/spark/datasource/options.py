@@ -1,8 +1,7 @@
-"""The options of the formats, each once: its name, parser, default and description.
+"""The options of the formats, each once: its name, formats, parser and default.
 
 Spark passes options as text, and compares their names without case. Unknown options are rejected.
-tests/spark/test_options.py makes the tables in docs/spark-options.md of this one. Does not import
-Spark.
+docs/spark-options.md describes them; a test compares its tables with these. Does not import Spark.
 """
 
 from __future__ import annotations
@@ -125,9 +124,7 @@ class Option(NamedTuple):
     name: str
     formats: tuple[str, ...]
     parse: Callable[[str], Any]
-    default: str | None
-    #: In Markdown.
-    meaning: str
+    default: str | None = None
 
 
 _JELLY: Final = ("jelly",)
@@ -137,138 +134,61 @@ FILES: Final = (*_JELLY, *_PATCH)
 #: Functions on columns.
 _FROM: Final = ("from_jelly", "from_jelly_patch")
 _TO: Final = ("to_jelly", "to_jelly_patch")
-_STORAGE: Final = (
-    "Settings of the file system, as fsspec takes them, or of the bucket of a sharded store: a "
-    "JSON object."
-)
 
 READING: Final = (
-    Option("storageOptions", (*FILES, *_STORE), _json_object, "{}", _STORAGE),
-    Option(
-        "terms",
-        (*FILES, *_STORE, *_FROM),
-        _choice("ntriples", SPLIT),
-        "ntriples",
-        "`ntriples`: terms are text of N-Triples. `split`: structures of value, kind, datatype and "
-        "language. Applying patches requires text.",
-    ),
-    Option(
-        "mode",
-        (*FILES, *_FROM, *_TO),
-        _choice(FAILFAST, PERMISSIVE),
-        FAILFAST,
-        "How to handle a corrupt file. `FAILFAST`: the query fails. `PERMISSIVE`: rows before the "
-        "error are kept, and a row has it in `_corrupt_record`. Applying patches requires "
-        "`FAILFAST`.",
-    ),
-    Option(
-        "maxPartitionBytes",
-        FILES,
-        _size(),
-        "32m",
-        "Target size of a partition. Jelly-RDF files are split at restart points; patch files are "
-        "not split.",
-    ),
-    Option(
-        "maxFilesPerTrigger",
-        FILES,
-        _number(),
-        None,
-        "Maximum number of files in a batch of a stream.",
-    ),
+    Option("storageOptions", (*FILES, *_STORE), _json_object, "{}"),
+    Option("terms", (*FILES, *_STORE, *_FROM), _choice("ntriples", SPLIT), "ntriples"),
+    Option("mode", (*FILES, *_FROM, *_TO), _choice(FAILFAST, PERMISSIVE), FAILFAST),
+    Option("maxPartitionBytes", FILES, _size(), "32m"),
+    Option("maxFilesPerTrigger", FILES, _number()),
     *(
-        Option(
-            name,
-            (*_JELLY, *_STORE),
-            partial(_term, position),
-            None,
-            f"A term of N-Triples: rows with another {name} are skipped"
-            + ("; empty for the default graph." if name == "graph" else "."),
-        )
+        Option(name, (*_JELLY, *_STORE), partial(_term, position))
         for position, name in enumerate(POSITIONS)
     ),
-    Option(
-        "concatenated",
-        (*_JELLY, "from_jelly"),
-        _switch,
-        "false",
-        "Whether a file may hold several streams, as after `cat`. Without the option, the options "
-        "of the second stream are a repeat, as the specification has it, and its terms are wrong.",
-    ),
-    Option(
-        "blankNodes",
-        _JELLY,
-        _choice("keep", "file"),
-        "keep",
-        "`keep`: labels are as in the files, so that equal labels of two files become one node. "
-        "`file`: each file has its own nodes; labels are `f`, a digest of the file's path, and "
-        "the label.",
-    ),
-    Option(
-        "sourceColumns",
-        _JELLY,
-        _switch,
-        "false",
-        "Add the columns `source` and `frame`: file and frame.",
-    ),
-    Option(
-        "headers",
-        (*_PATCH, "from_jelly_patch"),
-        _switch,
-        "false",
-        "Add rows for headers (H) and ends of patches (Z).",
-    ),
-    Option("versionAsOf", _STORE, _number(0), None, "The version to read; by default the newest."),
+    Option("concatenated", (*_JELLY, "from_jelly"), _switch, "false"),
+    Option("blankNodes", _JELLY, _choice("keep", "file"), "keep"),
+    Option("sourceColumns", _JELLY, _switch, "false"),
+    Option("headers", (*_PATCH, "from_jelly_patch"), _switch, "false"),
+    Option("versionAsOf", _STORE, _number(0)),
 )
 
 WRITING: Final = (
-    Option("storageOptions", FILES, _json_object, "{}", _STORAGE),
-    Option("compression", FILES, _compression, "none", "`none`, `gzip`, `bz2` or `zstd`."),
-    Option("quotedTriples", (*FILES, *_TO), _switch, "false", "Whether quoted triples may occur."),
+    Option("storageOptions", FILES, _json_object, "{}"),
+    Option("compression", FILES, _compression, "none"),
+    Option("quotedTriples", (*FILES, *_TO), _switch, "false"),
     *(
-        Option(
-            f"max{lookup.capitalize()}TableSize",
-            (*FILES, *_TO),
-            _number(least, most),
-            default,
-            f"Size of the {lookup} lookup, in entries.",
-        )
+        Option(f"max{lookup.capitalize()}TableSize", (*FILES, *_TO), _number(least, most), default)
         for lookup, least, most, default in (
             ("name", MIN_NAME_TABLE, DEFAULT_LIMITS.name_table, "4000"),
             ("prefix", 0, DEFAULT_LIMITS.prefix_table, "150"),
             ("datatype", 0, DEFAULT_LIMITS.datatype_table, "32"),
         )
     ),
-    Option(
-        "restartEvery",
-        _JELLY,
-        _size(0),
-        "2m",
-        "Bytes between restart points, at which several tasks can read one file; 0 for none. "
-        "Compressed files have none.",
-    ),
+    Option("restartEvery", _JELLY, _size(0), "2m"),
 )
-
-
-def names_of(table: Iterable[Option], format_: str) -> list[str]:
-    return [option.name for option in table if format_ in option.formats]
 
 
 class Settings(dict[str, Any]):
     """The values of options, by name."""
 
     @classmethod
-    def of(cls, table: Iterable[Option], format_: str, given: Mapping[str, str]) -> Self:
-        """Parse the options of a format; others are ignored, see :func:`check_options`."""
+    def of(
+        cls, table: Sequence[Option], format_: str, given: Mapping[str, str], use: str = ""
+    ) -> Self:
+        """Check the names of options, and parse the values.
+
+        :param format_: the format or function that has the options, and ``use`` what they are for.
+        """
+        options = {option.name: option for option in table if format_ in option.formats}
+        values = {name.lower(): str(value) for name, value in given.items()}
+        _check_names(values, list(options), format_, use)
         found = cls()
-        for option in table:
-            if format_ not in option.formats:
-                continue
-            value = given.get(option.name, option.default)
+        for name, option in options.items():
+            value = values.get(name.lower(), option.default)
             try:
-                found[option.name] = None if value is None else option.parse(value)
+                found[name] = None if value is None else option.parse(value)
             except ValueError as error:
-                raise OptionsError(f"option {option.name} {error} (got {value!r})") from error
+                raise OptionsError(f"option {name} {error} (got {value!r})") from error
         return found
 
     @property
@@ -297,25 +217,12 @@ class Settings(dict[str, Any]):
         return "" if compression is None else _SUFFIXES[compression]
 
 
-def check_options(
-    given: Iterable[str],
-    names: Sequence[str],
-    what: str,
-    use: str = "",
-    besides: Sequence[str] = (),
-) -> None:
-    """Check that the given options exist.
-
-    :param names: names of the existing options.
-    :param what: what has the options, such as ``jelly``, and ``use`` what they are for.
-    :param besides: other names, in lower case, that a caller may give but a user does not choose.
-    """
+def _check_names(given: Iterable[str], names: Sequence[str], what: str, use: str) -> None:
     known = {name.lower(): name for name in names}
-    lower = [name.lower() for name in given]
-    if _OF_TABLE in lower:
+    if _OF_TABLE in given:
         raise OptionsError(_IN_CATALOG)
-    for name in lower:
-        if name in (*known, *besides):
+    for name in given:
+        if name in known:
             continue
         longer = [each for each in known if each.startswith(name)]
         close = longer or get_close_matches(name, known, 1)

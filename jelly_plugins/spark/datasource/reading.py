@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, BinaryIO, Final
+from typing import BinaryIO, ClassVar, Final
 
 import pyarrow as pa
 from pyspark.sql.datasource import DataSourceReader, DataSourceStreamReader, InputPartition
@@ -23,6 +24,7 @@ from pyspark.sql.streaming.datasource import (
 from pyspark.sql.types import StructType
 
 from ...errors import JellyError
+from ...io.sinks import compressed
 from .columns import arrow_schema
 from .files import DataFile, Files
 from .options import CORRUPT, Settings
@@ -47,13 +49,41 @@ class FileSplit:
     first_frame: int = 0
 
 
+class FileWriter(ABC):
+    """Writes a file of a format; the file object stays open.
+
+    :param name: the same for each attempt of a task, and different for all other files.
+    :param schema: the columns, named in lower case.
+    :ivar rows: number of rows so far.
+    """
+
+    def __init__(
+        self,
+        file: BinaryIO,
+        name: str,  # noqa: ARG002
+        schema: pa.Schema,  # noqa: ARG002
+        settings: Settings,
+    ) -> None:
+        self._stack = ExitStack()
+        self._out = self._stack.enter_context(compressed(file, settings.get("compression")))
+        self.rows = 0
+
+    @abstractmethod
+    def add(self, batch: pa.RecordBatch) -> None:
+        """Write rows. Errors have the row."""
+
+    def finish(self) -> None:
+        self._stack.close()
+
+
 class Format(ABC):
     """A format of files.
 
     :cvar suffix: suffix of file names, before that of the compression.
     """
 
-    suffix: str
+    suffix: ClassVar[str]
+    writer: ClassVar[type[FileWriter]]
 
     def split(self, file: DataFile, files: Files, target: int) -> Iterable[tuple[FileSplit, int]]:  # noqa: ARG002
         """Divide a file into splits of about ``target`` bytes; return them with their sizes."""
@@ -76,15 +106,6 @@ class Format(ABC):
         """Divide batches so that each has the columns of its file: where the columns change, a new
         file starts."""
         return batches
-
-    @abstractmethod
-    def writer(self, file: BinaryIO, name: str, schema: pa.Schema, settings: Settings) -> Any:
-        """Return a writer to an open file, which stays open. It has the methods ``add(batch)``,
-        whose errors have the row, and ``finish()``, and the attribute ``rows``.
-
-        :param name: the same for each attempt of a task, and different for all other files.
-        :param schema: the columns, named in lower case.
-        """
 
 
 def pack(splits: Iterable[tuple[FileSplit, int]], target: int) -> list[list[FileSplit]]:

@@ -8,6 +8,7 @@ that call a single method; slow imports are therefore inside the methods that ne
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from pyspark.sql.datasource import (
@@ -27,11 +28,10 @@ from .options import (
     OF_SPARK,
     READING,
     WRITING,
+    Option,
     Settings,
-    check_options,
     given_path,
     given_paths,
-    names_of,
 )
 
 if TYPE_CHECKING:
@@ -49,18 +49,19 @@ class _Source(DataSource):
         errors = [StructField(CORRUPT, StringType())] if settings.is_permissive else []
         return StructType([*self._fields(settings), *errors])
 
+    def _settings(self, table: Sequence[Option], use: str = "") -> Settings:
+        given = {name: text for name, text in self.options.items() if name.lower() not in OF_SPARK}
+        return Settings.of(table, self.name(), given, use)
+
     def schema(self) -> StructType:
         # Spark also asks for the schema of a source that is written to.
-        names = [*names_of(READING, self.name()), *names_of(WRITING, self.name())]
-        check_options(self.options, names, self.name(), besides=OF_SPARK)
+        settings = self._settings((*READING, *WRITING))
         given_paths(self.options)
-        return self._columns(Settings.of(READING, self.name(), self.options))
+        return self._columns(settings)
 
     def _to_read(self, schema: StructType) -> Settings:
-        """Check a schema, and the names of options for reading, and return the options."""
-        names = names_of(READING, self.name())
-        check_options(self.options, names, self.name(), " for reading", OF_SPARK)
-        settings = Settings.of(READING, self.name(), self.options)
+        """Check a schema and the options for reading, and return the options."""
+        settings = self._settings(READING, " for reading")
         check_requested(schema, self._columns(settings))
         return settings
 
@@ -85,9 +86,7 @@ class _FolderSource(_Source):
 
     def _written(self, schema: StructType) -> tuple[Format, str, StructType, Settings]:
         """Check the options, and return the arguments of a writer."""
-        names = names_of(WRITING, self.name())
-        check_options(self.options, names, self.name(), " for writing", OF_SPARK)
-        settings = Settings.of(WRITING, self.name(), self.options)
+        settings = self._settings(WRITING, " for writing")
         return self._format(), given_path(self.options), schema, settings
 
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:

@@ -11,7 +11,7 @@ import hashlib
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack, suppress
+from contextlib import suppress
 from math import ceil
 from typing import BinaryIO, Final
 
@@ -31,13 +31,13 @@ from ...codec import (
 )
 from ...codec.common.positions import POSITIONS
 from ...errors import JellyError
-from ...io.sinks import compressed, compression_of
+from ...io.sinks import compression_of
 from ...io.sources import Input
 from ...io.streams import RestartPoint, find_restarts, opens_with_options
-from .columns import GRAPH, check_written, complete, joined
+from .columns import GRAPH, check_written, complete, join_terms
 from .files import DataFile, Files
 from .options import Settings
-from .reading import FileSplit, Format
+from .reading import FileSplit, FileWriter, Format
 
 #: Literals and IRIs, which may contain any text, and the start of a blank node.
 _PARTS: Final = re.compile(r'"(?:[^"\\]|\\.)*"|<[^<>]*>|_:', re.DOTALL)
@@ -45,8 +45,31 @@ _PARTS: Final = re.compile(r'"(?:[^"\\]|\\.)*"|<[^<>]*>|_:', re.DOTALL)
 _DIGITS: Final = 16
 
 
+class StreamWriter(FileWriter):
+    """Writes one stream."""
+
+    def __init__(self, file: BinaryIO, name: str, schema: pa.Schema, settings: Settings) -> None:
+        super().__init__(file, name, schema, settings)
+        every = None if settings.get("compression") else settings.get("restartEvery")
+        options = _stream_options(settings, GRAPH in schema.names)
+        self._encoder = ColumnEncoder(options, restart_every=every or None)
+
+    def add(self, batch: pa.RecordBatch) -> None:
+        names = [name for name in POSITIONS if name in batch.schema.names]
+        terms = [join_terms(batch.column(name)) for name in names]
+        for frame in self._encoder.add(columns(pa.RecordBatch.from_arrays(terms, names=names))):
+            self._out.write(delimit(frame))
+        self.rows += batch.num_rows
+
+    def finish(self) -> None:
+        for frame in self._encoder.finish():
+            self._out.write(delimit(frame))
+        super().finish()
+
+
 class Statements(Format):
     suffix = ".jelly"
+    writer = StreamWriter
 
     def split(self, file: DataFile, files: Files, target: int) -> Iterator[tuple[FileSplit, int]]:
         # Splits start at restart points. A compressed file, or one without any, is one split.
@@ -111,41 +134,6 @@ class Statements(Format):
             if found >= 0:
                 named = True
                 yield batch.slice(found)
-
-    def writer(
-        self,
-        file: BinaryIO,
-        name: str,  # noqa: ARG002
-        schema: pa.Schema,
-        settings: Settings,
-    ) -> StreamWriter:
-        return StreamWriter(file, schema, settings)
-
-
-class StreamWriter:
-    """Writes one stream to an open file, see :meth:`.Format.writer`."""
-
-    def __init__(self, file: BinaryIO, schema: pa.Schema, settings: Settings) -> None:
-        self._stack = ExitStack()
-        compression = settings.get("compression")
-        self._out = self._stack.enter_context(compressed(file, compression))
-        self._encoder = ColumnEncoder(
-            _stream_options(settings, GRAPH in schema.names),
-            restart_every=None if compression else settings.get("restartEvery") or None,
-        )
-        self.rows = 0
-
-    def add(self, batch: pa.RecordBatch) -> None:
-        names = [name for name in POSITIONS if name in batch.schema.names]
-        terms = [joined(batch.column(name)) for name in names]
-        for frame in self._encoder.add(columns(pa.RecordBatch.from_arrays(terms, names=names))):
-            self._out.write(delimit(frame))
-        self.rows += batch.num_rows
-
-    def finish(self) -> None:
-        for frame in self._encoder.finish():
-            self._out.write(delimit(frame))
-        self._stack.close()
 
 
 def _stream_options(settings: Settings, graphs: bool) -> StreamOptions:

@@ -28,7 +28,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from itertools import chain
-from typing import Any, BinaryIO, Final
+from typing import Any, BinaryIO, Final, Self
 from uuid import uuid4
 
 import pyarrow as pa
@@ -181,11 +181,15 @@ def _clear(system: AbstractFileSystem, staging: str) -> None:
 
 @dataclass
 class Written(WriterCommitMessage):
-    """The commit message of a task: the names of its files, and of a stream the query and batch."""
+    """The commit message of a task: the names of its files, and the job that they are of."""
 
     names: Sequence[str]
-    query: str = ""
-    batch: int = 0
+    output: Output
+
+    @classmethod
+    def each(cls, messages: Sequence[WriterCommitMessage | None]) -> list[Self]:
+        """Return the messages of tasks that have sent one."""
+        return [message for message in messages if isinstance(message, cls)]
 
 
 class _Writer:
@@ -203,9 +207,9 @@ class _Writer:
         self._path = path
         self._settings = settings
 
-    def _write(self, batches: Iterator[pa.RecordBatch], output: Output) -> list[str]:
-        """Write the rows of a task, and return the names of its files. Errors have the file, and
-        the row, counted from the task's first."""
+    def _write(self, batches: Iterator[pa.RecordBatch], output: Output) -> Written:
+        """Write the rows of a task. Errors have the file, and the row, counted from the task's
+        first."""
         context = TaskContext.get()
         task = 0 if context is None else context.partitionId()
         names: list[str] = []
@@ -233,7 +237,7 @@ class _Writer:
             names.append(name)
             rows += writer.rows
             parts = parts if ahead is None else chain((ahead,), parts)
-        return names
+        return Written(names, output)
 
 
 class FolderWriter(_Writer, DataSourceArrowWriter):
@@ -252,11 +256,10 @@ class FolderWriter(_Writer, DataSourceArrowWriter):
         self._output = Output(path, settings["storageOptions"], overwrite=overwrite)
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> Written:
-        return Written(self._write(iterator, self._output))
+        return self._write(iterator, self._output)
 
     def commit(self, messages: Sequence[WriterCommitMessage | None]) -> None:
-        written = [message for message in messages if isinstance(message, Written)]
-        self._output.publish([name for message in written for name in message.names])
+        self._output.publish([name for each in Written.each(messages) for name in each.names])
 
     def abort(self, messages: Sequence[WriterCommitMessage | None]) -> None:  # noqa: ARG002
         self._output.discard()
@@ -272,20 +275,16 @@ class FolderStreamWriter(_Writer, DataSourceStreamArrowWriter):
         query, batch = context.getLocalProperty(_QUERY), context.getLocalProperty(_BATCH)
         assert query is not None
         assert batch is not None
-        names = self._write(iterator, self._output(query, int(batch)))
-        return Written(names, query, int(batch))
+        storage = self._settings["storageOptions"]
+        return self._write(iterator, StreamOutput(self._path, query, int(batch), storage))
 
     def commit(self, messages: Sequence[WriterCommitMessage | None], batchId: int) -> None:  # noqa: ARG002, N803
-        written = [message for message in messages if isinstance(message, Written)]
-        names = [name for message in written for name in message.names]
-        for output in {(each.query, each.batch) for each in written}:
-            self._output(*output).publish(names)
+        written = Written.each(messages)
+        # All are of one batch.
+        for each in written[:1]:
+            each.output.publish([name for other in written for name in other.names])
 
     def abort(self, messages: Sequence[WriterCommitMessage | None], batchId: int) -> None:  # noqa: ARG002, N803
         # Files of tasks that sent no message are removed when the batch is repeated.
-        written = [message for message in messages if isinstance(message, Written)]
-        for output in {(each.query, each.batch) for each in written}:
-            self._output(*output).discard()
-
-    def _output(self, query: str, batch: int) -> StreamOutput:
-        return StreamOutput(self._path, query, batch, self._settings["storageOptions"])
+        for each in Written.each(messages)[:1]:
+            each.output.discard()

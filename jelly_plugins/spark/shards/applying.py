@@ -74,18 +74,13 @@ class Applied(Shown):
     held_back: bool = False
 
 
-class SinkOptions(TypedDict, total=False):
-    """The fields of :class:`ApplySettings` that are the same for each batch."""
+class ApplyOptions(TypedDict, total=False):
+    """The fields of :class:`ApplySettings`, as keyword arguments."""
 
     shards: int | None
     shard_by: ShardBy | None
     check_prev: bool
     storage_options: Mapping[str, Any] | None
-
-
-class ApplyOptions(SinkOptions, total=False):
-    """The fields of :class:`ApplySettings`, as keyword arguments."""
-
     application: str | None
     batch: int | None
     limits: Limits
@@ -203,7 +198,13 @@ def apply_patches(
 
 
 def batch_sink(
-    root: AnyRoot, *, application: str, **settings: Unpack[SinkOptions]
+    root: AnyRoot,
+    *,
+    application: str,
+    shards: int | None = None,
+    shard_by: ShardBy | None = None,
+    check_prev: bool = True,
+    storage_options: Mapping[str, Any] | None = None,
 ) -> Callable[[DataFrame, int], None]:
     """Return a function for ``DataStreamWriter.foreachBatch`` that applies each batch once::
 
@@ -221,21 +222,25 @@ def batch_sink(
         messages.select(place.alias("source"), log.alias("row")).select("source", "row.*")
 
     :param application: name of the query; use another one for each checkpoint.
-    :param settings: ``shards``, ``shard_by``, ``check_prev`` and ``storage_options``, see
-        :class:`ApplySettings`.
+    :param shards: see :class:`ApplySettings`, and for the other settings.
     :raises RootError: the root's path or URL is not valid. Its contents are checked with each
         batch.
     :raises TypeError, ValueError: a setting has an invalid type, or is out of range.
     """
-    if unknown := settings.keys() - SinkOptions.__annotations__.keys():
-        raise TypeError(f"batch_sink has no parameter {', '.join(sorted(unknown))}")
-    check_layout(settings.get("shards"), settings.get("shard_by"))
+    check_layout(shards, shard_by)
     # The connection to a bucket is reused.
-    storage: Any = storage_at(root, settings.pop("storage_options", None))
+    storage: Any = storage_at(root, storage_options)
 
     def sink(frame: DataFrame, number: int) -> None:
         apply_patches(
-            frame.sparkSession, frame, storage, application=application, batch=number, **settings
+            frame.sparkSession,
+            frame,
+            storage,
+            application=application,
+            batch=number,
+            shards=shards,
+            shard_by=shard_by,
+            check_prev=check_prev,
         )
 
     return sink

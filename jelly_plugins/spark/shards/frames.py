@@ -93,7 +93,8 @@ def rows_of_paths(spark: SparkSession, paths: Sequence[Any]) -> DataFrame:
 
 def _place(number: int) -> Column:
     """Return the position of a file: values of this column are in the order of the files."""
-    # Numbers in names get leading zeros; folders come before their siblings' longer names.
+    # As natural() of the data sources: numbers in names get leading zeros, and folders come before
+    # their siblings' longer names.
     key = sf.regexp_replace("source", "([0-9]+)", "0" * _DIGITS + "$1")
     key = sf.regexp_replace(key, f"[0-9]*([0-9]{{{_DIGITS}}})", "$1")
     key = sf.translate(key, "/", "\x01")

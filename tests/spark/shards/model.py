@@ -17,10 +17,14 @@ Patch = list[Row]
 _INTEGER = "^^<http://www.w3.org/2001/XMLSchema#integer>"
 
 
-def random_log(seed: int, *, ids: bool, patches: int = 8) -> list[Patch]:
+def random_log(
+    seed: int, *, ids: bool = True, patches: int = 8, subjects: int = 9, size: int = 40
+) -> list[Patch]:
     """Patches with aborted and empty transactions, and operations outside of transactions.
 
     :param ids: whether the patches have ids, and name their predecessors.
+    :param subjects: how many different IRIs are subjects.
+    :param size: the number of operations of a large transaction.
     """
     pick = random.Random(seed)
     made = []
@@ -32,34 +36,42 @@ def random_log(seed: int, *, ids: bool, patches: int = 8) -> list[Patch]:
                 rows.append(("H", f"prev <urn:{seed}:{number - 1}>"))
         for _ in range(pick.randrange(4)):
             rows.append(("TX", ""))
-            rows += [_change(pick) for _ in range(pick.choice([0, 1, 5, 40]))]
+            rows += [_change(pick, subjects) for _ in range(pick.choice([0, 1, 5, size]))]
+            rows.append(("PA", f"ex: <urn:{pick.randrange(9)}>"))
             rows.append((pick.choice(["TC", "TC", "TC", "TA"]), ""))
-            rows += [_change(pick) for _ in range(pick.choice([0, 0, 3]))]
+            rows += [_change(pick, subjects) for _ in range(pick.choice([0, 0, 3]))]
         rows.append(("Z", ""))
         made.append(rows)
     return made
 
 
-def _change(pick: random.Random) -> Row:
-    subject = pick.choice([f"<urn:s{pick.randrange(9)}>", f"_:b{pick.randrange(4)}"])
+def _change(pick: random.Random, subjects: int) -> Row:
+    subject = pick.choice([f"<urn:s{pick.randrange(subjects)}>", f"_:b{pick.randrange(4)}"])
     object_ = pick.choice(
         [
             f"<urn:o{pick.randrange(3)}>",
+            f"_:b{pick.randrange(4)}",
             '"x"@en',
             '"x"@EN',
             f'"{pick.randrange(3)}"{_INTEGER}',
             f'"0{pick.randrange(3)}"{_INTEGER}',
-            f'"{pick.randrange(5)}"',
+            rf'"tab\t, quote \", é {pick.randrange(5)}"',
+            '<<( _:b1 <urn:p> "in" )>>',
         ]
     )
     graph = pick.choice(["", " <urn:g>", " _:g"])
-    return pick.choice("AAD"), f"{subject} <urn:p> {object_}{graph}"
+    return pick.choice("AAD"), f"{subject} <urn:p{pick.randrange(2)}> {object_}{graph}"
 
 
 def text_of(patches: Iterable[Patch]) -> bytes:
     """The patches as RDF Patch text."""
     rows = (row for patch in patches for row in patch)
     return "".join(f"{kind} {rest} .\n".replace("  ", " ") for kind, rest in rows).encode()
+
+
+def count(patches: Iterable[Patch], kind: str) -> int:
+    """The number of rows of a kind."""
+    return sum(row[0] == kind for patch in patches for row in patch)
 
 
 def quads_after(patches: Iterable[Patch]) -> set[Quad]:

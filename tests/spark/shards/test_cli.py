@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -13,70 +12,54 @@ import pytest
 from jelly_plugins.spark import ShardedStore
 from tests.cli.command import command, jelly
 
-from .logs import Writer, apply, assert_same, log_file, replayed
+from .logs import apply, assert_same, log_file
+from .model import Patch, quads_after, random_log, text_of
+
+LOG = random_log(92, patches=4, subjects=40, size=90)
 
 
 @pytest.mark.slow  # starts a Spark of its own
-def test_a_log_is_applied_from_the_command_line(tmp_path: Path) -> None:
-    writer = Writer()
-    log = log_file(tmp_path / "log.jellyp", [writer.patch(), writer.patch()])
+def test_a_log_is_applied_by_spark(tmp_path: Path) -> None:
+    """An error in a task is one line, without the tracebacks that Spark would log."""
     root = tmp_path / "root"
-    done = subprocess.run(
-        command(
-            *("spark", "apply", log, "--root", root, "--shards", "3"),
-            *("--shard-by", "graph", "--master", "local[1]", "--json"),
-        ),
-        capture_output=True,
-        check=True,
-        env={**os.environ},
-    )
-    found = json.loads(done.stdout)
+
+    def run(patches: list[Patch]) -> subprocess.CompletedProcess[str]:
+        log = log_file(tmp_path / "log.jellyp", patches)
+        arguments = ("--root", root, "--shards", "1", "--shard-by", "graph", "--json")
+        line = command("spark", "apply", log, *arguments, "--master", "local[1]")
+        return subprocess.run(line, capture_output=True, text=True)
+
+    found = json.loads(run(LOG[:2]).stdout)
     assert (found["version"], found["patches"], found["held_back"]) == (1, 2, False)
-    assert_same(root, replayed(log))
+    assert_same(root, quads_after(LOG[:2]))
     content = ShardedStore(root).content
-    assert (len(content.shards), content.shard_by) == (3, "graph")
-
-
-@pytest.mark.slow  # starts a Spark of its own
-def test_what_fails_in_a_task_is_one_line_of_the_command(tmp_path: Path) -> None:
-    """Spark would log what failed with its own traceback and Java's."""
-    writer = Writer()
-    root = tmp_path / "root"
-    apply(root, log_file(tmp_path / "0.jellyp", [writer.patch()]), shards=1)
+    assert (len(content.shards), content.shard_by) == (1, "graph")
     [table, *_] = root.glob("shard=0/*/*.sst")
     table.unlink()
-    log = log_file(tmp_path / "1.jellyp", [writer.patch()])
-    done = subprocess.run(
-        command("spark", "apply", log, "--root", root, "--master", "local[1]"),
-        capture_output=True,
-        text=True,
-    )
+    done = run(LOG[2:])
     assert done.returncode == 1
     assert "Traceback" not in done.stderr
     assert "ERROR" not in done.stderr
-    said = [line for line in done.stderr.splitlines() if line.startswith("jelly: ")]
-    assert len(said) == 1
-    assert table.name in said[0]
+    [said] = [line for line in done.stderr.splitlines() if line.startswith("jelly: ")]
+    assert table.name in said
 
 
 def test_a_log_is_applied_without_spark(tmp_path: Path) -> None:
     root = tmp_path / "root"
-    writer = Writer()
-    logs = [log_file(tmp_path / f"{n}.jellyp", [writer.patch()]) for n in range(2)]
+    logs = [log_file(tmp_path / f"{n}.jellyp", [LOG[n]]) for n in range(2)]
     done = jelly("spark", "apply", *logs, "--root", root, "--shards", "2")
     assert done.code == 0
     assert "version    1\n" in done.text
     assert "patches    2\n" in done.text
-    assert_same(root, replayed(*logs))
+    assert_same(root, quads_after(LOG[:2]))
     found = json.loads(jelly("spark", "apply", *logs, "--root", root, "--json").text)
     assert (found["version"], found["committed"]) == (1, False)
 
 
 def test_status_shows_versions_and_positions(tmp_path: Path) -> None:
-    writer = Writer()
     root = tmp_path / "root"
-    for number in range(4):
-        apply(root, log_file(tmp_path / f"{number}.rdfp", [writer.patch(3)]), shards=1)
+    for patch in LOG:
+        apply(root, text_of([patch]), shards=1)
     for number in range(11):
         apply(root, f"H id <urn:{number}> . TX . TC .".encode())
     apply(root, b"TX . A <urn:s> <urn:p> <urn:o> . TC .", application="a", batch=7)
@@ -96,15 +79,15 @@ def test_status_shows_versions_and_positions(tmp_path: Path) -> None:
     assert found["shards"] == 1
     assert [each["version"] for each in found["versions"]] == [18, 17, 16, 15]
     assert (found["logs"][0]["first"], found["logs"][0]["last"]) == (
-        "<urn:patch:0>",
-        "<urn:patch:3>",
+        "<urn:92:0>",
+        "<urn:92:3>",
     )
     assert found["batches"] == {"a": {"number": 7, "query": None}}
 
 
 def test_verify_names_what_is_damaged(tmp_path: Path) -> None:
     root = tmp_path / "root"
-    apply(root, log_file(tmp_path / "log.rdfp", [Writer().patch()]), shards=2)
+    apply(root, text_of(LOG), shards=2)
     done = jelly("spark", "verify", root)
     assert done.code == 0
     found = json.loads(jelly("spark", "verify", root, "--json").text)
@@ -132,9 +115,8 @@ def test_the_commands_do_without_spark(tmp_path: Path) -> None:
 
 def test_vacuum_says_what_it_removes(tmp_path: Path) -> None:
     root = tmp_path / "root"
-    writer = Writer()
-    for number in range(3):
-        apply(root, log_file(tmp_path / f"{number}.rdfp", [writer.patch()]), shards=1)
+    for patch in LOG[:3]:
+        apply(root, text_of([patch]), shards=1)
     arguments = ("spark", "vacuum", root, "--keep", "1", "--grace-hours", "0")
     planned = json.loads(jelly(*arguments, "--dry-run", "--json").text)
     assert (planned["versions"], len(planned["stores"]), planned["dry_run"]) == ([1, 2], 2, True)

@@ -18,12 +18,9 @@ from zipfile import ZipFile
 import pyspark
 import pytest
 
-from jelly_plugins import Iri, Triple, write
 from jelly_plugins.spark.sessions import use_java
 from tests.blocks import blocks
 from tests.shared_data import ROOT
-
-from .logs import Writer, assert_same, log_file, replayed
 
 #: Seconds that no program takes, however slow the machine.
 PATIENCE = 900
@@ -54,6 +51,13 @@ def program(*arguments: object, folder: Path = ROOT) -> str:
     )
     assert done.returncode == 0, done.stderr[-4000:]
     return done.stdout
+
+
+def run(master: str, folder: Path, *shipped: object) -> str:
+    """Run the program of a cluster; return where its executors have the package from."""
+    lines = program("-m", "tests.spark.shards.cluster", master, folder, *shipped).splitlines()
+    assert lines[-1] == "all of it holds"
+    return lines[-2]
 
 
 # A standalone cluster
@@ -112,8 +116,7 @@ def test_a_standalone_cluster_of_two_workers(tmp_path: Path) -> None:
     folder = tmp_path / "examples"
     folder.mkdir()
     with standalone(tmp_path, 2) as master:
-        done = program("-m", "tests.spark.shards.cluster", master, tmp_path, 2)
-        assert "all of it holds" in done
+        run(master, tmp_path)
         config = {"spark.executor.memory": "512m", "spark.driver.host": "127.0.0.1"}
         code = "\n".join([*examples, "print(spark.sparkContext.master)"])
         assert "session()" in code
@@ -130,42 +133,6 @@ PYTHON = """\
 #!/bin/sh
 if [ -n "$SPARK_EXECUTOR_DIRS" ]; then PYTHONPATH='{folder}':$PYTHONPATH; export PYTHONPATH; fi
 exec '{python}' "$@"
-"""
-
-TRY = """
-import sys
-from jelly_plugins.spark import apply_patches, register, session
-
-master, folder, shipped = sys.argv[1:]
-spark = session(master, config={
-    "spark.executor.memory": "512m", "spark.driver.host": "127.0.0.1", "spark.ui.enabled": "false",
-    "spark.log.level": "OFF", "spark.sql.shuffle.partitions": "1", "spark.submit.pyFiles": shipped,
-})
-register(spark)
-read = spark.read.format("jelly").load(folder + "/in")
-read.write.format("jelly").mode("append").save(folder + "/out")
-stream = spark.readStream.format("jelly").load(folder + "/out").writeStream.format("jelly")
-stream = stream.option("checkpointLocation", folder + "/check").trigger(availableNow=True)
-stream.start(folder + "/streamed").awaitTermination()
-apply_patches(spark, folder + "/log.jellyp", folder + "/root", shards=1)
-print(read.count(), spark.read.format("jelly").load(folder + "/streamed").count())
-spark.stop()
-"""
-
-WHERE = """
-import sys
-from jelly_plugins.spark import session
-
-master, shipped = sys.argv[1:]
-spark = session(master, config={
-    "spark.executor.memory": "512m", "spark.driver.host": "127.0.0.1", "spark.ui.enabled": "false",
-    "spark.log.level": "OFF", "spark.submit.pyFiles": shipped,
-})
-def where(_):
-    import jelly_plugins
-    return jelly_plugins.__file__, jelly_plugins.native
-print(spark.sparkContext.parallelize([0], 1).map(where).collect())
-spark.stop()
 """
 
 #: Takes away where the package is installed.
@@ -189,49 +156,8 @@ def test_the_package_as_a_file_of_python(tmp_path: Path, monkeypatch: pytest.Mon
     python.chmod(0o755)
     monkeypatch.setenv("PYSPARK_PYTHON", str(python))
     monkeypatch.delenv("PYTHONPATH")
-    found = program("-c", WHERE, "local-cluster[1,1,1024]", shipped).splitlines()[-1]
-    assert "jelly_plugins.zip" in found
-    assert "False" in found
-    (tmp_path / "in").mkdir()
-    write([Triple(Iri("urn:s"), Iri("urn:p"), Iri("urn:o"))], tmp_path / "in" / "x.jelly")
-    log_file(tmp_path / "log.jellyp", [Writer().patch()])
-    lines = program("-c", TRY, "local-cluster[1,1,1024]", tmp_path, shipped).splitlines()
-    assert lines[-1] == "1 1"
-
-
-# Spark Connect
-
-CONNECT = """
-import sys
-from pyspark.sql import SparkSession
-from jelly_plugins.spark import apply_patches, register
-from tests.spark.conftest import SETTINGS
-
-logs, root, folder = sys.argv[1:]
-spark = SparkSession.builder.config(map=SETTINGS).remote("local[2]").getOrCreate()
-register(spark)
-one_each = spark.read.format("jelly-patch").option("maxPartitionBytes", "1").load(logs)
-done = [
-    apply_patches(spark, logs + "/0.jellyp", root, shards=2),
-    apply_patches(spark, one_each, root),
-    apply_patches(spark, one_each, root),
-]
-print(*(each.committed for each in done))
-print(spark.read.format("jelly-store").load(root).count() > 0)
-
-# Reading some of it, writing, and streams from files to files.
-columns = "subject string, predicate string, object string"
-rows = [(f"<urn:{n}>", "<urn:p>", f'"{n}"') for n in range(10)]
-spark.createDataFrame(rows, columns).write.format("jelly").mode("append").save(folder + "/in")
-reader = spark.read.schema("object string").format("jelly").option("subject", "<urn:7>")
-print([row.object for row in reader.load(folder + "/in").collect()])
-for _ in range(2):
-    stream = spark.readStream.format("jelly").load(folder + "/in").writeStream.format("jelly")
-    stream = stream.option("checkpointLocation", folder + "/check").trigger(availableNow=True)
-    stream.start(folder + "/out").awaitTermination()
-print(spark.read.format("jelly").load(folder + "/out").count())
-spark.stop()
-"""
+    found = run("local-cluster[1,1,1024]", tmp_path, shipped)
+    assert found.endswith("jelly_plugins.zip/jelly_plugins/__init__.py False")
 
 
 @pytest.mark.spark
@@ -239,10 +165,4 @@ spark.stop()
 def test_spark_connect(tmp_path: Path) -> None:
     pytest.importorskip("grpc_status", reason="Spark Connect needs grpcio-status")
     pytest.importorskip("google.rpc", reason="Spark Connect needs googleapis-common-protos")
-    writer = Writer()
-    logs, root = tmp_path / "logs", tmp_path / "root"
-    logs.mkdir()
-    made = [log_file(logs / f"{number}.jellyp", [writer.patch()]) for number in range(2)]
-    found = program("-c", CONNECT, logs, root, tmp_path).splitlines()
-    assert found[-4:] == ["True True False", "True", "['\"7\"']", "10"]
-    assert_same(root, replayed(*made))
+    run("connect", tmp_path)
