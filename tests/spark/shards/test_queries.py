@@ -273,6 +273,21 @@ def test_relative_iris_are_rejected(query: str) -> None:
         scope_of(query, "subject")
 
 
+@pytest.mark.parametrize(
+    ("query", "words"),
+    [
+        ("SELECT ?s { ?s ?p ?o } LIMIT 1", "LIMIT or OFFSET is not"),
+        ("SELECT ?s { ?s ?p ?o } ORDER BY ?s", "ORDER BY is not"),
+        ("SELECT DISTINCT ?s { ?s ?p ?o }", "DISTINCT is not"),
+        ("SELECT (COUNT(*) AS ?n) { ?s ?p ?o }", "COUNT is not"),
+        ("SELECT ?s { ?s ?p ?o VALUES ?o { 1 } }", "VALUES or a subquery is not"),
+    ],
+)
+def test_errors_name_the_keyword(query: str, words: str) -> None:
+    with pytest.raises(QueryError, match=words):
+        scope_of(query, "subject")
+
+
 def test_what_the_parsers_could_read_in_two_ways_is_rejected() -> None:
     for query in OTHERS:
         if r"\u" in query:
