@@ -40,8 +40,12 @@ if TYPE_CHECKING:
 def _iri(text: str) -> Any:
     """An id that is an IRI, in angle brackets, as other commands print it, or without them."""
     from ..codec import Iri as IriTerm
+    from ..tools.validation import iri_problems
 
-    return IriTerm(text[1:-1] if text.startswith("<") and text.endswith(">") else text)
+    iri = text[1:-1] if text.startswith("<") and text.endswith(">") else text
+    for problem in iri_problems(iri):
+        raise ValueError(problem)
+    return IriTerm(iri)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -249,8 +253,10 @@ def diff(
         blank_nodes=difference.blank_nodes,
         namespaces=difference.prefix,
     )
-    if auto and any(
-        isinstance(value, Triple | Quad) and has_blank_nodes(value) for _, value in made
+    if (
+        auto
+        and not (is_store(old) and is_store(new))
+        and any(isinstance(value, Triple | Quad) and has_blank_nodes(value) for _, value in made)
     ):
         console.note(
             "blank nodes of files have canonical labels: apply the patch to a store that jelly "

@@ -280,6 +280,9 @@ def test_a_store_that_was_loaded_from_a_file_follows_by_differences(tmp_path: Pa
         applied = ("patch", "apply", patch, "--store")
         assert jelly(*applied, folder, "--no-check-prev", "--check-unmatched").code == 0
         assert "TX" not in jelly("patch", "diff", folder, new).text
+        # Labels of stores are as they are.
+        between = jelly("patch", "diff", folder, random)
+        assert ("TX" in between.text, between.err) == (True, "")
         assert_failed(jelly(*applied, random), 1, "may have other labels")
     done = jelly(*applied, random, "--no-check-blank-nodes")
     assert done.code == 0

@@ -89,6 +89,8 @@ USAGE = [
     ("patch convert x.jellyp -o x.nt", "a log is jellyp, rdfp, trp, as --to"),
     ("patch diff - -", "stdin"),
     ("patch diff a.txt b.nt", "--from"),
+    ("patch diff x.nt x.nt --id 'urn:no iri'", "the character ' '"),
+    ("patch diff x.nt x.nt --prev relative", "the IRI <relative> is relative"),
     ("patch diff a.nt b.nt -o x.xyz", "a log is jellyp, rdfp, trp, as --to"),
     ("patch diff a.nt b.nt -o x.jelly", "x.jelly has the ending of jelly"),
     ("patch undo -", "is a file"),

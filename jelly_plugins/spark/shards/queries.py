@@ -30,6 +30,16 @@ _EXPRESSIONS: Final = {
     "Builtin_EXISTS": "EXISTS is not supported: use OPTIONAL and FILTER(bound(…))",
     "Builtin_NOTEXISTS": "NOT EXISTS is not supported: use MINUS",
 }
+#: What parts of the algebra are in a query.
+_KEYWORDS: Final = {
+    "Slice": "LIMIT or OFFSET",
+    "OrderBy": "ORDER BY",
+    "Distinct": "DISTINCT",
+    "Reduced": "REDUCED",
+    "AggregateJoin": "an aggregate such as COUNT",
+    "ToMultiSet": "VALUES or a subquery",
+    "ServiceGraphPattern": "SERVICE",
+}
 
 
 class QueryError(JellyError):
@@ -143,7 +153,8 @@ def _keys(part: Any, graph: Any, shard_by: ShardBy) -> Iterator[Any]:
         yield from _keys(part.p1, graph, shard_by)
         yield from _keys(part.p2, graph, shard_by)
     else:
-        raise QueryError(f"{name} is not supported: apply it to the result")
+        found = _KEYWORDS.get(name, name)
+        raise QueryError(f"{found} is not supported: apply it to the result")
 
 
 def _check_expression(expression: Any) -> None:

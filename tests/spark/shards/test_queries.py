@@ -247,7 +247,11 @@ def test_many_shapes_are_answered_as_by_one_store_or_rejected(
     ("query", "message"),
     [
         (r"SELECT * { ?s e:p '\u0041' }", "write .* as the character itself"),
-        ("SELECT DISTINCT ?s { ?s ?p ?o }", "Distinct is not supported"),
+        ("SELECT DISTINCT ?s { ?s ?p ?o }", "DISTINCT is not supported"),
+        ("SELECT ?s { ?s ?p ?o } LIMIT 1", "LIMIT or OFFSET is not"),
+        ("SELECT ?s { ?s ?p ?o } ORDER BY ?s", "ORDER BY is not"),
+        ("SELECT (COUNT(*) AS ?n) { ?s ?p ?o }", "COUNT is not"),
+        ("SELECT ?s { ?s ?p ?o VALUES ?o { 1 } }", "VALUES or a subquery is not"),
         ("SELECT (1 AS ?one) {}", "begin with a triple pattern"),
         ("SELECT * FROM <urn:g> { ?s ?p ?o }", "FROM"),
         ("SELECT * { ?s ?p ?o FILTER EXISTS { ?s ?p ?o } }", "EXISTS is not supported"),
