@@ -77,8 +77,8 @@ USAGE = [
     # validate
     ("validate x.jelly --against a.nt --against b.nt", "--frames"),
     ("validate x.jelly --against .", "--frames"),
-    ("validate x.jelly --against a.txt", "--from"),
-    ("validate x.jelly --against - --from nt", "--against: a file is needed, not stdin"),
+    ("validate x.jelly --against a.txt", "--against-format"),
+    ("validate x.jelly --against - --against-format nt", "--against: a file is needed, not stdin"),
     # Patches
     ("patch nonsense", "nonsense"),
     ("patch apply x.rdfp", "--store"),
