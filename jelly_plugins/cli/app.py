@@ -123,6 +123,8 @@ def _complain(message: str) -> None:
     message = _LIMIT.sub(r"(jelly \1 ...)", " ".join(message.split()))
     # Only convert has the option; other commands read what it writes.
     message = message.replace("(rdf_star, --rdf-star)", "(jelly convert --rdf-star)")
+    if message.endswith("is text, not Jelly"):
+        message += ": --from names its format"
     for suggestion, option in _OPTIONS.items():
         message = message.replace(suggestion, f"{suggestion} ({option})")
     print(f"jelly: {message}", file=sys.stderr)

@@ -148,8 +148,8 @@ def validate(
     source: str,
     *,
     against: list[File] = [],  # noqa: B006
+    against_format: RdfFormat | None = None,
     from_: RdfFormat | None = None,
-    format_: RdfFormat | None = None,
     frames: bool = False,
     json: bool = False,
     settings: Annotated[ValidationSettings, "ordered", "base", "terms", "concatenated", "strict"],
@@ -166,18 +166,17 @@ def validate(
 
     :param against: RDF file that the stream must be equal to. With --frames, one file for each
         frame in order, or a folder of such files, taken by name.
-    :param from_: Format of those files; by default from their names.
-    :param format_: Format of SRC; by default from its name.
+    :param against_format: Format of those files; by default from their names.
     :param frames: Print one line per frame; compare frame by frame.
     """
     if are_results((source,)):
         reject_others("query results", "source", "json")
         _validate_results(source, json)
         return
-    form = format_ or format_of(source) or Format.JELLY
+    form = from_ or format_of(source) or Format.JELLY
     if form not in (Format.JELLY, Format.JELLY_TEXT) and (frames or settings.concatenated):
         raise UsageError(f"--frames and --concatenated apply to Jelly, not to {form}")
-    files = _expected(against, from_, frames)
+    files = _expected(against, against_format, frames)
     from ..tools.inspection import options_as_dict
     from ..tools.validation import FrameValidation, validate_frames
     from ..tools.validation import validate as validate_
@@ -223,7 +222,8 @@ def _expected(names: list[str], form: Format | None, frames: bool) -> list[Expec
             if not paths:
                 raise UsageError(f"{name} has no RDF files")
         for path in paths:
-            expected.append((path, console.known(form or format_of(path), path)))
+            found = console.known(form or format_of(path), path, "--against-format")
+            expected.append((path, found))
     return expected
 
 

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias
 
 from click import UsageError
 
-from ..errors import JellyError
 from ..formats.settings import ConversionSettings, OptionChanges
 from ..io.sources import ENDINGS, Format, format_named, format_of
 from ..messages.formats import Dialect, LogFormat, syntax_named
@@ -129,15 +128,8 @@ def _convert(sources: list[str], given: Formats, chosen: ConversionSettings) -> 
     if chosen.take_frames and not {Format.JELLY, Format.JELLY_TEXT}.issuperset(formats):
         raise UsageError("--take-frames applies to Jelly only")
     dst = given.open(binary=target.is_binary)
-    try:
-        with given.open_sources(sources) as opened:
-            result = convert_(
-                opened, dst, source_format=formats, target_format=target, settings=chosen
-            )
-    except JellyError as error:
-        if given.from_ is None and error.message.endswith("not Jelly"):
-            error.message += ": --from names its format"
-        raise
+    with given.open_sources(sources) as opened:
+        result = convert_(opened, dst, source_format=formats, target_format=target, settings=chosen)
     _note_omitted(result.left_out, target)
 
 

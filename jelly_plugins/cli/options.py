@@ -190,7 +190,7 @@ SHARED: Final = {
         Annotated[dict[str, Any], Parsed("URL=FILE", parse_context)],
     ),
     "force": _Shared("Replace the output if it exists.", ("--force", "-f")),
-    "from_": _Shared("Format of the source; by default detected from its name or content."),
+    "from_": _Shared("Format of the source; by default from its name, or jelly."),
     "generalized_statements": _Shared(
         "Accept and declare generalized statements.", ("--generalized",)
     ),
@@ -315,7 +315,9 @@ def _parameter(
     if several:
         settings["callback"] = lambda _context, _param, values: several(values)
     elif not required:
-        settings["default"] = default
+        # Click shows and converts the name of a member.
+        named = isinstance(default, Enum)
+        settings["default"] = kind.normalize_choice(default, None) if named else default
     if argument:
         return click.Argument([name], type=kind, nargs=-1 if several else 1, **settings)
     flag = f"--{name.strip('_').replace('_', '-')}"
@@ -327,8 +329,7 @@ def _parameter(
             settings["flag_value"] = True
     else:
         settings |= {"type": kind, "multiple": bool(several)}
-    usual = kind.normalize_choice(default, None) if isinstance(default, Enum) else True
-    return click.Option([*(shared.flags or [flag]), name], show_default=usual, **settings)
+    return click.Option([*(shared.flags or [flag]), name], show_default=True, **settings)
 
 
 def command(function: Callable[..., Any]) -> click.Command:

@@ -71,7 +71,10 @@ class Target(Output):
 
 @dataclass(frozen=True, kw_only=True)
 class Reading:
-    """How logs are read."""
+    """How logs are read.
+
+    :ivar from_: format of the log, by default detected from its content.
+    """
 
     from_: PatchFormat | None = None
     generalized: bool = False
@@ -181,6 +184,7 @@ def convert(
 
     $ jelly patch convert change.jellyp -o change.rdfp
 
+    :param from_: Format of the logs; by default detected from their content.
     :param notation: Of quoted triples in text.
     """
     from ..patch.logs import convert as convert_
@@ -235,6 +239,7 @@ def diff(
 
     :param old: RDF file, compressed or not, or folder of an Oxigraph store; - for stdin.
     :param new: RDF file or store, as OLD.
+    :param from_: Format of the files; by default from their names.
     """
     from ..codec import Quad, Triple
     from ..patch import diff as diff_

@@ -125,8 +125,9 @@ class Bounds:
     idle: float | None = 300
 
     def __post_init__(self) -> None:
-        if self.streams < 1 or self.message_bytes < 1 << 13 or self.stream_bytes < 1:
-            raise ValueError("a bound must be at least 1")
+        for name, least in (("streams", 1), ("message_bytes", 1 << 13), ("stream_bytes", 1)):
+            if getattr(self, name) < least:
+                raise ValueError(f"{name} must be at least {least} (got {getattr(self, name)})")
         for name in ("seconds", "idle"):
             bound = getattr(self, name)
             if bound is not None and not bound > 0:

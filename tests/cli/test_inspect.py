@@ -126,7 +126,7 @@ def test_every_format_is_inspected_and_validated(form: Format, tmp_path: Path) -
 
 @pytest.mark.parametrize("name", ["g", "so"])
 @pytest.mark.parametrize(("form", "kind"), [("rt", "RDF Thrift"), ("rpb", "RDF Protobuf")])
-@pytest.mark.parametrize("command", ["inspect --from jelly", "validate --format jelly"])
+@pytest.mark.parametrize("command", ["inspect --from jelly", "validate --from jelly"])
 def test_formats_of_apache_jena_are_named(command: str, form: str, kind: str, name: str) -> None:
     path = shared(f"data/jena/{name}.{form}{'.gz' * (name == 'so')}")
     done = jelly(*command.split(), path)

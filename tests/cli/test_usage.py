@@ -77,8 +77,8 @@ USAGE = [
     # validate
     ("validate x.jelly --against a.nt --against b.nt", "--frames"),
     ("validate x.jelly --against .", "--frames"),
-    ("validate x.jelly --against a.txt", "--from"),
-    ("validate x.jelly --against - --from nt", "--against: a file is needed, not stdin"),
+    ("validate x.jelly --against a.txt", "--against-format"),
+    ("validate x.jelly --against - --against-format nt", "--against: a file is needed, not stdin"),
     # Patches
     ("patch nonsense", "nonsense"),
     ("patch apply x.rdfp", "--store"),
@@ -139,7 +139,10 @@ def test_wrong_usage_is_one_line_and_code_2(line: str, words: str, folder: Path)
     [
         ("convert x.jelly --to jelly --logical-type datasets", "does not match physical type TRI"),
         ("convert x.nt y", "y: No such file"),
-        ("convert text", "text, not Jelly: --from names its format"),
+        *(
+            (f"{each} text", "this is text, not Jelly: --from names its format")
+            for each in ("convert", "inspect", "validate", "query 'ASK {}'", "load --store store")
+        ),
         ("inspect star.nt", "(jelly convert --rdf-star)"),
     ],
 )

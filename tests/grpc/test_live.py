@@ -257,10 +257,13 @@ def test_subscribers_that_do_not_read_share_one_deadline() -> None:
 
 def test_frames_without_bytes_fill_a_buffer_too() -> None:
     topic = Broadcast(GROUPED, buffer_bytes=10_000, subscriber_timeout=0)
-    topic.subscribe("t", None)
+    slow: Any = topic.subscribe("t", None)
     for _ in range(1000):
         topic.send([], options=GROUPED)
     assert topic.subscribers == 0
+    # Frames that wait are discarded.
+    with rejected("RESOURCE_EXHAUSTED", "too slow"):
+        next(slow)
 
 
 def test_a_slow_subscriber_is_disconnected_with_a_timeout_of_0() -> None:

@@ -85,12 +85,18 @@ def test_the_bytes_of_a_published_stream_are_bounded() -> None:
 
 
 @pytest.mark.parametrize(
-    "bounds",
-    [{"streams": 0}, {"message_bytes": 1}, {"stream_bytes": 0}, {"seconds": 0}, {"idle": -1}],
+    ("bounds", "words"),
+    [
+        ({"streams": 0}, "streams must be at least 1 "),
+        ({"message_bytes": 8191}, "message_bytes must be at least 8192 "),
+        ({"stream_bytes": 0}, "stream_bytes must be at least 1 "),
+        ({"seconds": 0}, "seconds must be greater than 0 "),
+        ({"idle": -1}, "idle must be greater than 0 "),
+    ],
 )
-def test_invalid_bounds(bounds: dict[str, Any]) -> None:
+def test_invalid_bounds(bounds: dict[str, Any], words: str) -> None:
     assert Bounds(streams=1, message_bytes=1 << 13, stream_bytes=1, idle=0.1)
-    with pytest.raises(ValueError, match=r"bound|seconds|idle"):
+    with pytest.raises(ValueError, match=words):
         Bounds(**bounds)
 
 
