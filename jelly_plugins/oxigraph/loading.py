@@ -40,7 +40,7 @@ from ..codec import DEFAULT_LIMITS, AnyFrame, Limits, PhysicalType
 from ..codec.common.canonical_labels import canonical_labels
 from ..codec.text.lines import unescaped
 from ..codec.text.ntriples import read_label
-from ..errors import JellyError, LimitError, TermError
+from ..errors import ChainError, JellyError, LimitError, TermError
 from ..formats.convert import open_reader, reject_jelly
 from ..formats.lines import without_graphs
 from ..formats.reading import (
@@ -65,7 +65,7 @@ from ..io.chunks import Chunk, ChunkFile, relabelled
 from ..io.sources import Format, Input, Source, rewinder, without_mark
 from ..io.streams import FrameBytes, Progress, Steps
 from ..reserved import BOOKKEEPING_TEXT, reject_graph
-from .patches.store import check_recorded
+from .patches.store import BOOKKEEPING, check_recorded
 from .terms import (
     DEFAULT_GRAPH,
     LEAVE_OUT,
@@ -190,7 +190,8 @@ def load(
     :param on_namespace: called with the name and the IRI of each namespace that is declared; the
         store cannot hold them.
     :param bookkeeping: whether to load the graph :data:`.BOOKKEEPING` too, which a dump can have:
-        the store then has the positions of the dumped one. Otherwise the graph is rejected.
+        the store, which must have no positions yet, then has those of the dumped one. Otherwise the
+        graph is rejected.
     :param settings: see :class:`~jelly_plugins.LoadSettings`.
     :param options: its fields, as keyword arguments: ``format``, ``base``, ``contexts``,
         ``atomic``, ``concatenated``, ``strict``, ``progress``, ``limits``.
@@ -203,7 +204,8 @@ def load(
     :raises JellyError: with source, and frame and row, or line and column: the source is invalid,
         or has data that the store cannot hold.
     :raises ChainError: a process that recorded changes to the store has ended without closing its
-        log, see :func:`jelly_plugins.oxigraph.record`.
+        log, see :func:`jelly_plugins.oxigraph.record`; or the store has positions, and
+        ``bookkeeping`` is set.
     :raises OSError: the store cannot be written.
     :raises RuntimeError: the store is open for reading only.
     """
@@ -218,6 +220,11 @@ def load(
         reject_graph(graph.value, what="what is to be loaded")
     check_store(store)
     check_recorded(store)
+    if bookkeeping and store.contains_named_graph(BOOKKEEPING):
+        raise ChainError(
+            "the store has positions, which those of the dump would contradict: load the dump into "
+            "a store without any"
+        )
     in_memory = _in_memory(store)
     rewind = rewinder(src)
     if (

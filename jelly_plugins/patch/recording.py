@@ -419,8 +419,13 @@ class LogWriter:
         ids: dict[str, Any] = {}
         transactions = 0
         inside = False
+        before = OperationKind.END
         with rows:
             for kind, value in rows:
+                if before is kind is OperationKind.END:
+                    # An empty patch, such as a sign that a connection is alive.
+                    continue
+                before = kind
                 if isinstance(value, Header):
                     ids.setdefault(value.chain_key, value.value)
                 elif kind is OperationKind.END:

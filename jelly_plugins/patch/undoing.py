@@ -240,12 +240,12 @@ def _effects(
 def _patches(
     log: str | os.PathLike[str], limits: Limits
 ) -> Iterator[tuple[Patch, list[AnyOperation]]]:
-    """The patches of a log, each of which has an id, and their changes. A patch that repeats the
-    one before it is left out."""
+    """The patches of a log, each of which has an id, and their changes. Empty ones and those that
+    repeat the one before them are left out."""
     previous = None
     for patch in read_patches(log, limits=limits):
         # The operations may bring headers.
         changes = list(committed(patch))
-        if patch.id != previous:
+        if patch.id not in (None, previous):
             yield patch, changes
-        previous = patch.id
+            previous = patch.id

@@ -197,6 +197,22 @@ def test_a_log_of_another_store(store: ox.Store, path: Path) -> None:
         record(store, path.with_stem("new"), name=name)
 
 
+@pytest.mark.parametrize("end", ["Z .\n", "Z .\nZ .\n", "Z .\n# end\n", "Z .#\n"])
+def test_a_log_that_ends_in_empty_patches_or_comments(end: str, tmp_path: Path) -> None:
+    path = tmp_path / "log.rdfp"
+    path.write_text(f"H id <urn:1> .\nTX .\nA <urn:s> <urn:p> <urn:o> .\nTC .\n{end}")
+    store, replica = ox.Store(), ox.Store()
+    for number in range(2):
+        with record(store, path) as recorder:
+            recorder.add(quad(number))
+    assert len(undo(path)) == 1
+    with record(store, path) as recorder:
+        recorder.add(quad(2))
+    replay(replica, path)
+    assert len(data(store)) == 3
+    assert contents(replica) == contents(store)
+
+
 def test_a_log_that_is_rejected_is_left_as_it_is(store: ox.Store, path: Path) -> None:
     """The patch that another program is writing stays, too."""
     with record(ox.Store(), path) as recorder:

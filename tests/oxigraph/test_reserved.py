@@ -112,6 +112,10 @@ def test_a_dump_with_it_can_be_loaded_with_it(store: ox.Store) -> None:
         load(copy, file.getvalue(), bookkeeping=True, **settings)
         assert contents(copy) == contents(store)
         assert replay(copy, whole).patches == 0
+        # Two positions in one log would contradict each other.
+        with pytest.raises(ChainError, match="the store has positions"):
+            load(copy, file.getvalue(), bookkeeping=True, **settings)
+        assert contents(copy) == contents(store)
 
 
 @pytest.mark.parametrize(
