@@ -319,12 +319,6 @@ def test_graphs_end_with_their_frames(logical: LogicalType) -> None:
     assert [frame.empty_graphs for frame in read_back] == [[BlankNode("e")], []]
 
 
-def test_empty_graphs_need_a_stream_of_graphs() -> None:
-    frames = [Frame(0, empty_graphs=[G])]
-    with pytest.raises(OrderError, match="QUADS"):
-        list(encode_frames(frames, options=StreamOptions(physical_type=PhysicalType.QUADS)))
-
-
 def test_frames_above_the_limits_are_spread_or_rejected() -> None:
     limits = Limits(frame_repeats=100)
     frames: list[Any] = [TRIPLES[:1] * 500, TRIPLES[:2]]

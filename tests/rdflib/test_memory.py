@@ -323,23 +323,6 @@ def test_methods_that_a_subclass_overrides_are_called(methods: Any, store: str) 
     assert called == (["add"] * 2 if methods == ("add",) else ["addN"])
 
 
-@pytest.mark.usefixtures("writer")
-@pytest.mark.parametrize("name", ["_Memory__osp", "_Memory__contextTriples"])
-def test_a_store_that_is_built_in_another_way(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    real: Any = Memory.__init__
-
-    def without(self: Any, *arguments: Any, **settings: Any) -> None:
-        real(self, *arguments, **settings)
-        vars(self)["_renamed"] = vars(self).pop(name)
-
-    monkeypatch.setattr(Memory, "__init__", without)
-    assert compiled.__wrapped__() is None
-    monkeypatch.undo()
-    monkeypatch.setattr(memory, "compiled", lambda: None)
-    graph = parse(Graph(), DATA)
-    assert parse(Graph(), to_bytes(graph)).isomorphic(graph)
-
-
 # Reading
 
 
