@@ -141,6 +141,22 @@ def test_accepted_inputs() -> None:
         assert written(given) == expected
 
 
+@pytest.mark.parametrize("kind", [pyarrow.string(), *STRINGS])
+def test_a_table_without_rows_has_columns(kind: Any) -> None:
+    for type_ in (kind, pyarrow.dictionary(pyarrow.int8(), kind)):
+        schema = pyarrow.schema([(name, type_) for name in arrow.QUADS.names])
+        for rows, names in (
+            (schema.empty_table(), arrow.QUADS.names),
+            (schema.empty_table().to_reader(), arrow.QUADS.names),
+            (schema.empty_table().drop_columns(["graph"]), arrow.TRIPLES.names),
+        ):
+            out = io.BytesIO()
+            assert arrow.write(rows, out) == 0
+            assert arrow.read(out.getvalue()).schema.names == names
+    with pytest.raises(StatementError, match="column object is missing"):
+        arrow.write(schema.empty_table().drop_columns(["object"]), io.BytesIO())
+
+
 class Capsule:
     """A batch of another library, as Arrow's C interface."""
 
