@@ -244,6 +244,12 @@ def test_cat_of_two_files_with_the_same_options() -> None:
     assert list(read(packed + packed, concatenated=True)) == TRIPLES[:5] * 2
 
 
+def test_empty_frames_before_the_options_are_not_a_stream() -> None:
+    one = write_bytes(TRIPLES[:5])
+    frames = list(read_frames(bytes(2) + one + bytes(1) + one, concatenated=True))
+    assert [len(frame.statements) for frame in frames] == [0, 0, 5, 0, 5]
+
+
 def test_a_long_first_row_is_not_a_new_stream() -> None:
     """The length of a row may look like the tag of options."""
     for size in range(1200, 1500):
