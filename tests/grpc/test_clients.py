@@ -317,7 +317,7 @@ def test_a_server_that_breaks_the_rules(
 def test_a_wrong_request_is_an_error_at_once(
     subscribe: Callable[..., Any], wrong: dict[str, Any]
 ) -> None:
-    with pytest.raises(KeyError if "backend" in wrong else TypeError, match=r"unknown|'str'"):
+    with pytest.raises(ValueError if "backend" in wrong else TypeError, match=r"unknown|'str'"):
         subscribe("t", "localhost:1", **wrong)
 
 
