@@ -11,6 +11,7 @@ from jelly_plugins import (
     BlankNode,
     Iri,
     JellyError,
+    Limits,
     Literal,
     PhysicalType,
     Quad,
@@ -20,7 +21,7 @@ from jelly_plugins import (
 from jelly_plugins import read as read_statements
 from jelly_plugins.codec import DEFAULT_GRAPH
 from jelly_plugins.codec.text.ntriples import term_text
-from jelly_plugins.errors import StatementError, TextError, TruncatedError
+from jelly_plugins.errors import LimitError, StatementError, TextError, TruncatedError
 from jelly_plugins.io.streams import write_bytes
 
 from .codec.test_columns import ROWS, P, S
@@ -191,6 +192,11 @@ def test_joined_streams() -> None:
     ]
     with pytest.raises(TruncatedError, match="frame 1"):
         arrow.read(data[:-2], concatenated=True).read_all()
+    small = write_bytes([triple], options=StreamOptions.small())
+    limits = Limits(name_table=128)
+    assert arrow.read(3 * small, concatenated=True, limits=limits).read_all().num_rows == 3
+    with pytest.raises(LimitError, match=r"frame 2, row 0: .*name_table"):
+        arrow.read(2 * small + data, concatenated=True, limits=limits).read_all()
 
 
 def test_tables_without_statements(tmp_path: Path) -> None:
