@@ -511,8 +511,10 @@ def _imported(batches: Any) -> Iterable[pyarrow.RecordBatch]:
     if isinstance(batches, pyarrow.RecordBatch):
         return (batches,)
     if hasattr(batches, "__arrow_c_stream__"):
-        reader: Iterable[pyarrow.RecordBatch] = pyarrow.RecordBatchReader.from_stream(batches)
-        return reader
+        reader = pyarrow.RecordBatchReader.from_stream(batches)
+        # A table without rows may have no batch, but it has columns.
+        none = [pyarrow.nulls(0, field.type) for field in reader.schema]
+        return chain([pyarrow.RecordBatch.from_arrays(none, reader.schema.names)], reader)
     if hasattr(batches, "__arrow_c_array__"):
         return (pyarrow.record_batch(batches),)
     if hasattr(batches, "collect"):

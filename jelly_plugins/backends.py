@@ -11,7 +11,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Final, Literal, Protocol
 
 from .codec import Describe, TermFactory
-from .errors import MissingExtraError
+from .errors import MissingExtraError, shown
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -79,8 +79,13 @@ def backend_names() -> list[str]:
 
 
 def get_backend(name: str) -> Backend:
-    """The backend of a name."""
-    entry = _entries()[name]
+    """The backend of a name.
+
+    :raises ValueError: no installed package declares it.
+    """
+    entry = _entries().get(name)
+    if entry is None:
+        raise ValueError(f"{shown(name)} is not one of the backends {', '.join(backend_names())}")
     try:
         backend: Backend = entry.load()
     except ImportError as error:

@@ -11,6 +11,7 @@ from jelly_plugins import (
     BlankNode,
     Iri,
     JellyError,
+    Limits,
     Literal,
     PhysicalType,
     Quad,
@@ -20,7 +21,7 @@ from jelly_plugins import (
 from jelly_plugins import read as read_statements
 from jelly_plugins.codec import DEFAULT_GRAPH
 from jelly_plugins.codec.text.ntriples import term_text
-from jelly_plugins.errors import StatementError, TextError, TruncatedError
+from jelly_plugins.errors import LimitError, StatementError, TextError, TruncatedError
 from jelly_plugins.io.streams import write_bytes
 
 from .codec.test_columns import ROWS, P, S
@@ -44,27 +45,19 @@ def table(rows: Sequence[tuple[Any, ...]], **types: Any) -> Any:
     )
 
 
-def test_a_stream_is_a_table() -> None:
-    with arrow.read(write_bytes(TRIPLES), batch_rows=7) as reader:
-        assert reader.schema == arrow.TRIPLES
+@pytest.mark.parametrize("name", ["table.jelly", "table.jelly.gz"])
+@pytest.mark.parametrize("rows", [TRIPLES, ROWS], ids=["triples", "quads"])
+def test_there_and_back(rows: list[Any], tmp_path: Path, name: str) -> None:
+    schema = arrow.TRIPLES if rows is TRIPLES else arrow.QUADS
+    options = StreamOptions() if rows is TRIPLES else STAR
+    data = table([rows[0], *rows]).slice(1)
+    assert arrow.write(data, tmp_path / name, options=options) == len(rows)
+    with arrow.read(tmp_path / name, batch_rows=7) as reader:
+        assert reader.schema == schema
         found = reader.read_all()
     found.validate(full=True)
-    assert found.equals(table(TRIPLES).cast(arrow.TRIPLES))
-
-
-def test_graphs_are_a_column() -> None:
-    found = arrow.read(write_bytes(ROWS, options=STAR)).read_all()
-    found.validate(full=True)
-    assert found.equals(table(ROWS).cast(arrow.QUADS))
-    assert found.column("graph").null_count == 2
-
-
-@pytest.mark.parametrize("name", ["table.jelly", "table.jelly.gz"])
-def test_there_and_back(tmp_path: Path, name: str) -> None:
-    data = table(ROWS[2:]).slice(0, 2)
-    assert arrow.write(data, tmp_path / name, options=STAR) == 2
-    assert arrow.read(tmp_path / name).read_all().equals(data.cast(arrow.QUADS))
-    assert list(read_statements(tmp_path / name)) == ROWS[2:]
+    assert found.equals(data.cast(schema))
+    assert list(read_statements(tmp_path / name)) == rows
 
 
 STRINGS = [
@@ -76,20 +69,18 @@ STRINGS = [
 ]
 
 
-@pytest.mark.parametrize("kind", STRINGS)
-def test_strings_of_any_layout(kind: Any) -> None:
-    assert written(table(TRIPLES, object=kind)) == TRIPLES
-
-
 @pytest.mark.parametrize("kind", [pyarrow.string(), *STRINGS])
-@pytest.mark.parametrize("index", [pyarrow.int8(), pyarrow.uint32(), pyarrow.uint64()])
-def test_dictionaries_of_any_strings(kind: Any, index: Any) -> None:
+@pytest.mark.parametrize("index", [None, pyarrow.int8(), pyarrow.uint32(), pyarrow.uint64()])
+def test_strings_of_any_layout_and_dictionaries_of_them(kind: Any, index: Any) -> None:
     plain = table(ROWS[2:])
     values = {}
     for name in plain.column_names:
         found = plain[name].combine_chunks().dictionary_encode()
-        indices, dictionary = found.indices.cast(index), found.dictionary.cast(kind)
-        values[name] = pyarrow.DictionaryArray.from_arrays(indices, dictionary)
+        dictionary = found.dictionary.cast(kind)
+        values[name] = plain[name].cast(kind)
+        if index is not None:
+            indices = found.indices.cast(index)
+            values[name] = pyarrow.DictionaryArray.from_arrays(indices, dictionary)
     assert written(pyarrow.table(values), options=STAR) == ROWS[2:]
 
 
@@ -151,6 +142,22 @@ def test_accepted_inputs() -> None:
         assert written(given) == expected
 
 
+@pytest.mark.parametrize("kind", [pyarrow.string(), *STRINGS])
+def test_a_table_without_rows_has_columns(kind: Any) -> None:
+    for type_ in (kind, pyarrow.dictionary(pyarrow.int8(), kind)):
+        schema = pyarrow.schema([(name, type_) for name in arrow.QUADS.names])
+        for rows, names in (
+            (schema.empty_table(), arrow.QUADS.names),
+            (schema.empty_table().to_reader(), arrow.QUADS.names),
+            (schema.empty_table().drop_columns(["graph"]), arrow.TRIPLES.names),
+        ):
+            out = io.BytesIO()
+            assert arrow.write(rows, out) == 0
+            assert arrow.read(out.getvalue()).schema.names == names
+    with pytest.raises(StatementError, match="column object is missing"):
+        arrow.write(schema.empty_table().drop_columns(["object"]), io.BytesIO())
+
+
 class Capsule:
     """A batch of another library, as Arrow's C interface."""
 
@@ -185,6 +192,11 @@ def test_joined_streams() -> None:
     ]
     with pytest.raises(TruncatedError, match="frame 1"):
         arrow.read(data[:-2], concatenated=True).read_all()
+    small = write_bytes([triple], options=StreamOptions.small())
+    limits = Limits(name_table=128)
+    assert arrow.read(3 * small, concatenated=True, limits=limits).read_all().num_rows == 3
+    with pytest.raises(LimitError, match=r"frame 2, row 0: .*name_table"):
+        arrow.read(2 * small + data, concatenated=True, limits=limits).read_all()
 
 
 def test_tables_without_statements(tmp_path: Path) -> None:

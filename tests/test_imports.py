@@ -6,6 +6,7 @@ import pytest
 
 import jelly_plugins
 from jelly_plugins import errors
+from jelly_plugins.backends import get_backend
 
 from .programs import run
 
@@ -71,6 +72,11 @@ def test_every_public_name_exists() -> None:
         assert getattr(jelly_plugins, name) is not None
         assert name in dir(jelly_plugins)
     assert jelly_plugins.JellyError is errors.JellyError
+
+
+def test_an_unknown_backend_is_named() -> None:
+    with pytest.raises(ValueError, match="'rdflb' is not one of the backends oxigraph, rdflib"):
+        get_backend("rdflb")
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,6 @@ from itertools import permutations
 
 import pytest
 
-from jelly_plugins.proto import grpc_pb2, patch_pb2, rdf_pb2
-
 from . import programs
 from .shared_data import ROOT
 
@@ -58,12 +56,3 @@ def test_generated_modules_are_current() -> None:
         [sys.executable, "proto/regenerate.py", "--check"], capture_output=True, text=True, cwd=ROOT
     )
     assert (done.stdout, done.returncode) == ("", 0), done.stderr
-
-
-def test_patch_and_grpc_share_the_terms_of_rdf() -> None:
-    header = patch_pb2.RdfPatchHeader(key="id", h_iri=rdf_pb2.RdfIri(name_id=1))
-    assert type(header.h_iri) is rdf_pb2.RdfIri
-    request = grpc_pb2.RdfStreamSubscribe(requested_options=rdf_pb2.RdfStreamOptions(version=2))
-    assert request.requested_options.version == 2
-    methods = grpc_pb2.DESCRIPTOR.services_by_name["RdfStreamService"].methods_by_name
-    assert sorted(methods) == ["PublishRdf", "SubscribeRdf"]

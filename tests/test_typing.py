@@ -16,7 +16,7 @@ from typing import Any, get_args, get_type_hints
 import pytest
 
 import jelly_plugins
-from jelly_plugins import arrow, grpc, messages, oxigraph, patch, rdflib, read_frames, spark
+from jelly_plugins import arrow, grpc, messages, oxigraph, patch, rdflib, spark
 
 from . import user_program
 from .shared_data import ROOT
@@ -104,14 +104,3 @@ def test_declared_members_of_arrow_exist(tmp_path: Path) -> None:
         names = {name for name in vars(protocol) if name[:1] != "_" or name[:8] == "__arrow_"}
         assert names
         assert names <= set(dir(found))
-
-
-def test_a_file_that_can_only_be_read(tmp_path: Path) -> None:
-    user_program.main(tmp_path)
-
-    class Pipe:
-        def __init__(self) -> None:
-            self.read = (tmp_path / "dump.jelly").open("rb").read
-
-    with read_frames(Pipe()) as frames:
-        assert sum(len(frame.statements) for frame in frames) == 9

@@ -59,7 +59,7 @@ _TRANSFORMED: Final = 203
 _PARTIAL_CONTENT: Final = 206
 
 #: A user and a password in a URL.
-_PASSWORD: Final = re.compile(r"(?<=://)([^/?#@:\s]*):[^/?#@\s]*@")
+_PASSWORD: Final = re.compile(r"(?<=://)([^/?#@:\s]*):[^/?#\s]*@")
 
 
 class _Decompressor(Protocol):

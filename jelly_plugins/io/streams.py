@@ -362,7 +362,8 @@ class StreamReader(Closing, Generic[_ItemT]):
     def _decode(self, make: Callable[[int], Any], concatenated: bool) -> Generator[_ItemT]:
         try:
             for number, data in enumerate(self._source):
-                if concatenated and number and opens_with_options(data):
+                known = self._decoder.options is not None
+                if concatenated and known and opens_with_options(data):
                     yield from self._decoder.finish() or ()
                     self._decoder = make(number)
                 yield from self._read(number, data)

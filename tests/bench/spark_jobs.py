@@ -95,24 +95,6 @@ def spark_split(spark: SparkSession, data: Data, folder: Path) -> dict[str, Run]
     }
 
 
-def spark_narrow(spark: SparkSession, data: Data, folder: Path) -> dict[str, Run]:
-    """Jelly → one column, and the rows of one predicate, of a DataFrame"""
-    path = _file(data, folder)
-    batch = arrow.read(data.jelly).read_next_batch()
-    predicate = batch.column("predicate")[batch.num_rows // 2].as_py()
-    found = _load(spark, path).where(f"predicate = '{predicate}'")
-    return {
-        "all columns": lambda: _take(_load(spark, path)),
-        'all, select("subject")': lambda: _take(_load(spark, path).select("subject")),
-        'schema("subject string")': lambda: _take(_load(spark, path, columns="subject")),
-        "all, where(predicate = …)": lambda: _take(found),
-        "option predicate": lambda: _take(_load(spark, path, predicate=predicate)),
-        "option predicate, one column": lambda: _take(
-            _load(spark, path, predicate=predicate, columns="subject")
-        ),
-    }
-
-
 def spark_write(spark: SparkSession, data: Data, folder: Path) -> dict[str, Run]:
     """DataFrame → Jelly"""
     frame = _load(spark, _file(data, folder)).drop("graph").repartition(2).cache()
@@ -163,7 +145,7 @@ def spark_values(spark: SparkSession, data: Data, folder: Path) -> dict[str, Run
 
 JOBS: Final[dict[str, Job]] = {
     job.__name__.replace("_", "-"): job
-    for job in (spark_read, spark_split, spark_narrow, spark_write, spark_values)
+    for job in (spark_read, spark_split, spark_write, spark_values)
 }
 
 

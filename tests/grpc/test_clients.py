@@ -254,7 +254,7 @@ def test_limits_of_the_client_hold() -> None:
 def test_a_wrong_request_is_an_error_at_once(
     subscribe: Callable[..., Any], wrong: dict[str, Any]
 ) -> None:
-    with pytest.raises(KeyError if "backend" in wrong else TypeError, match=r"unknown|'str'"):
+    with pytest.raises(ValueError if "backend" in wrong else TypeError, match=r"unknown|'str'"):
         subscribe("t", "localhost:1", **wrong)
 
 

@@ -244,6 +244,12 @@ def test_cat_of_two_files_with_the_same_options() -> None:
     assert list(read(packed + packed, concatenated=True)) == TRIPLES[:5] * 2
 
 
+def test_empty_frames_before_the_options_are_not_a_stream() -> None:
+    one = write_bytes(TRIPLES[:5])
+    frames = list(read_frames(bytes(2) + one + bytes(1) + one, concatenated=True))
+    assert [len(frame.statements) for frame in frames] == [0, 0, 5, 0, 5]
+
+
 def test_a_long_first_row_is_not_a_new_stream() -> None:
     """The length of a row may look like the tag of options."""
     for size in range(1200, 1500):
@@ -317,12 +323,6 @@ def test_graphs_end_with_their_frames(logical: LogicalType) -> None:
             read_back.append(frame)
     assert [frame.statements for frame in read_back] == [frame.statements for frame in frames]
     assert [frame.empty_graphs for frame in read_back] == [[BlankNode("e")], []]
-
-
-def test_empty_graphs_need_a_stream_of_graphs() -> None:
-    frames = [Frame(0, empty_graphs=[G])]
-    with pytest.raises(OrderError, match="QUADS"):
-        list(encode_frames(frames, options=StreamOptions(physical_type=PhysicalType.QUADS)))
 
 
 def test_frames_above_the_limits_are_spread_or_rejected() -> None:

@@ -13,7 +13,7 @@ import rdflib
 from rdflib import Dataset, Graph
 from rdflib.compare import isomorphic
 
-from jelly_plugins import JellyError, read_frames
+from jelly_plugins import read_frames
 from jelly_plugins.codec import delimit
 from jelly_plugins.rdflib import load, read_graphs, read_statements
 
@@ -45,19 +45,6 @@ def test_plugins(name: str) -> None:
             assert len(found) == 3
         else:
             assert isomorphic(found, Graph().parse(data=TURTLE, format="turtle"))
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        (b"<urn:s> <urn:p> <<( <urn:s> <urn:p> <urn:o> )>> .\n", "quoted"),
-        (b"<urn:s> <urn:p> <urn:o>\n", "dot|'.'|\\."),
-    ],
-)
-def test_what_rdflib_cannot_hold(text: bytes, message: str) -> None:
-    with pytest.raises(JellyError, match=message) as caught:
-        load(Graph(), text, format="nt")
-    assert caught.value.frame is None
 
 
 def test_a_store_without_contexts() -> None:

@@ -10,7 +10,7 @@ import io
 from typing import Any
 
 import pytest
-from rdflib import Dataset, Graph, URIRef
+from rdflib import Dataset, URIRef
 
 from jelly_plugins import (
     DEFAULT_GRAPH,
@@ -117,7 +117,7 @@ def test_pyjelly_reads_ours(
     graph = _sample(physical_type)
     data = to_bytes(graph, options=options, frame_rows=frame_size)
 
-    target = Graph() if physical_type is PhysicalType.TRIPLES else Dataset()
+    target = type(graph)()
     rdflib_parse.parse_jelly_to_graph(
         io.BytesIO(data), graph_factory=lambda: target, dataset_factory=lambda: target
     )
@@ -130,25 +130,27 @@ def test_pyjelly_reads_ours(
     assert statements == list(map(tuple, read(data)))
 
 
-@pytest.mark.parametrize("physical_type", list(PhysicalType))
-def test_pyjelly_reads_our_grouped_streams(physical_type: PhysicalType) -> None:
-    triples = physical_type is PhysicalType.TRIPLES
-    options = StreamOptions(
-        physical_type=physical_type,
-        logical_type=LogicalType.GRAPHS if triples else LogicalType.DATASETS,
-    )
-    graphs = [_sample(physical_type) for _ in range(3)]
-    file = io.BytesIO(written(write_graphs, graphs, options=options))
-    back = rdflib_parse.parse_jelly_grouped(file, logical_type_strict=True)
-    assert all(_same(one, other) for one, other in zip(back, graphs, strict=True))
-
-
 def test_pyjelly_reads_our_namespaces() -> None:
     graph = sample_graph()
     data = to_bytes(graph, namespaces={"mine": EX})
     back = rdflib_parse.parse_jelly_to_graph(io.BytesIO(data))
     assert dict(back.namespaces())["mine"] == URIRef(EX)
     assert back.isomorphic(graph)
+
+
+@pytest.mark.parametrize("physical_type", list(PhysicalType))
+def test_grouped_streams_in_both_directions(physical_type: PhysicalType) -> None:
+    triples = physical_type is PhysicalType.TRIPLES
+    logical_type = LogicalType.GRAPHS if triples else LogicalType.DATASETS
+    graphs = [_sample(physical_type) for _ in range(3)]
+    options = StreamOptions(physical_type=physical_type, logical_type=logical_type)
+    file = io.BytesIO(written(write_graphs, graphs, options=options))
+    by_pyjelly = rdflib_parse.parse_jelly_grouped(file, logical_type_strict=True)
+    stream = STREAMS[physical_type].for_rdflib(options=_pyjelly_options(logical_type))
+    frames = [frame for graph in graphs for frame in rdflib_serialize.stream_frames(stream, graph)]
+    by_us = read_graphs(b"".join(delimit(frame.SerializeToString()) for frame in frames))
+    for back in by_pyjelly, by_us:
+        assert all(_same(one, other) for one, other in zip(back, graphs, strict=True))
 
 
 # pyjelly's, read by us
@@ -194,8 +196,7 @@ def test_we_read_pyjellys(
         logical_type, table=table, frame_size=frame_size, stream_name="theirs"
     )
     data = _written_by_pyjelly(graph, physical_type, options)
-    target = Graph() if physical_type is PhysicalType.TRIPLES else Dataset()
-    assert _same(parse(target, data), graph)
+    assert _same(parse(type(graph)(), data), graph)
     with read_frames(data) as frames:
         assert frames.options.stream_name == "theirs"
         assert frames.options.max_prefix_table_size == table[1]
@@ -219,18 +220,6 @@ def test_we_read_pyjellys_other_options(
     with read_frames(data) as frames:
         next(frames)
         assert frames.delimited == delimited
-
-
-@pytest.mark.parametrize("physical_type", list(PhysicalType))
-def test_we_read_pyjellys_grouped_streams(physical_type: PhysicalType) -> None:
-    triples = physical_type is PhysicalType.TRIPLES
-    options = _pyjelly_options(LogicalType.GRAPHS if triples else LogicalType.DATASETS)
-    graphs = [_sample(physical_type) for _ in range(3)]
-    stream = STREAMS[physical_type].for_rdflib(options=options)
-    frames = [frame for graph in graphs for frame in rdflib_serialize.stream_frames(stream, graph)]
-    data = b"".join(delimit(frame.SerializeToString()) for frame in frames)
-    back = read_graphs(data)
-    assert all(_same(one, other) for one, other in zip(back, graphs, strict=True))
 
 
 @pytest.mark.parametrize("physical_type", list(PhysicalType))

@@ -8,9 +8,6 @@ from pathlib import Path
 import pytest
 import rdflib.plugin
 import rdflib.util
-from rdflib import Graph
-from rdflib.parser import Parser
-from rdflib.serializer import Serializer
 
 import jelly_plugins.rdflib
 from jelly_plugins.rdflib import NAMES
@@ -72,16 +69,6 @@ def test_suffixes_that_are_taken_stay(monkeypatch: pytest.MonkeyPatch) -> None:
         "rpb": "rdf-protobuf",
         "pbrdf": "rdf-protobuf",
     }
-
-
-def test_activate_serves_all_names() -> None:
-    jelly_plugins.rdflib.register()
-    for name in NAMES:
-        assert rdflib.plugin.get(name, Parser) is JellyParser
-        assert rdflib.plugin.get(name, Serializer) is JellySerializer
-    graph = Graph().parse(data=TURTLE, format="turtle")
-    data = graph.serialize(format="jelly", encoding="utf-8")
-    assert graph.isomorphic(Graph().parse(data=data, format="application/x-jelly-rdf"))
 
 
 BESIDE = """

@@ -158,19 +158,6 @@ def test_no_graphs_read_as_none_and_an_empty_graph_as_one() -> None:
     assert [len(graph) for graph in read_graphs(written(write_graphs, [Graph()]))] == [0]
 
 
-def test_a_path_is_left_as_it_was_when_a_graph_cannot_be_written(tmp_path: Path) -> None:
-    path = tmp_path / "x.jelly"
-    path.write_bytes(b"before")
-
-    def graphs() -> Any:
-        yield sample_graph()
-        raise RuntimeError
-
-    with pytest.raises(RuntimeError):
-        write_graphs(graphs(), path)
-    assert path.read_bytes() == b"before"
-
-
 def test_graphs_may_share_blank_nodes() -> None:
     node = BNode()
     graphs = [Graph().add((node, *TRIPLE[1:])) for _ in range(2)]

@@ -28,7 +28,7 @@ from jelly_plugins import (
 from jelly_plugins.backends import get_backend
 from jelly_plugins.codec import Kind
 from jelly_plugins.io.streams import write_bytes
-from jelly_plugins.rdflib import replay
+from jelly_plugins.rdflib import load, replay
 from jelly_plugins.rdflib.memory import compiled, parts_of
 from jelly_plugins.rdflib.terms import (
     RdflibFactory,
@@ -39,6 +39,7 @@ from jelly_plugins.rdflib.terms import (
 )
 
 from .. import programs
+from ..ntriples import write_lines
 from .support import EX, GRAPHS, QUADS, G, O, P, S, jelly, jelly_frames, parse, to_bytes
 
 pytestmark = pytest.mark.usefixtures("quiet")
@@ -355,11 +356,15 @@ STAR = StreamOptions(rdf_star=True, generalized_statements=True)
 
 @pytest.mark.parametrize("into", [Graph, Dataset])
 def test_quoted_triples_are_rejected_with_their_place(into: Any) -> None:
-    data = jelly([Triple(S, P, O), Triple(S, P, Triple(S, P, O))], options=STAR)
+    triples = [Triple(S, P, O), Triple(S, P, Triple(S, P, O))]
     graph = into()
     with pytest.raises(TermError, match="quoted triples") as caught:
-        parse(graph, data)
+        parse(graph, jelly(triples, options=STAR))
     assert (caught.value.frame, caught.value.row) == (0, 6)
+    # Text becomes Jelly while it is read, whose frames exist only there.
+    with pytest.raises(TermError, match="quoted triples") as in_text:
+        load(graph, b"".join(write_lines(triples)), format="nt")
+    assert (in_text.value.frame, in_text.value.row) == (None, None)
     assert len(graph) == 0
 
 
@@ -446,29 +451,33 @@ def test_the_backend_reads_and_writes_statements() -> None:
 
 @pytest.mark.skipif(compiled() is None, reason="the compiled half is not there")
 @pytest.mark.parametrize(
-    ("old", "new", "reason"),
+    ("file", "old", "new", "reason"),
     [
         (
+            "term.py",
             "normalize if normalize is not None else rdflib.NORMALIZE_LITERALS",
             "True if normalize is None else normalize",
             "Literal does not read rdflib.NORMALIZE_LITERALS",
         ),
         (
+            "term.py",
             "_ill_typed: Optional[bool]\n",
             "_ill_typed: Optional[bool]\n    def __init__(self, *_, **__): self._value = 1\n",
             "the Literal '' is made in another way",
         ),
-        ("_invalid_uri_chars", "_other_uri_chars", "it lacks"),
+        ("term.py", "_invalid_uri_chars", "_other_uri_chars", "it lacks"),
+        ("plugins/stores/memory.py", "__osp", "__ops", "it lacks"),
+        ("plugins/stores/memory.py", "__contextTriples", "__triplesOfContexts", "it lacks"),
     ],
 )
 def test_a_later_rdflib_is_told_from_the_one_that_is_known(
-    old: str, new: str, reason: str, tmp_path: Path
+    file: str, old: str, new: str, reason: str, tmp_path: Path
 ) -> None:
     changed = tmp_path / "rdflib"
     shutil.copytree(
         Path(rdflib.__file__).parent, changed, ignore=shutil.ignore_patterns("__pycache__", "tools")
     )
-    source = changed / "term.py"
+    source = changed / file
     text = source.read_text()
     assert old in text
     source.write_text(text.replace(old, new))
