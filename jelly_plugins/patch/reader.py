@@ -26,7 +26,7 @@ from ..codec import (
 )
 from ..codec.common.detection import StreamKind, is_cut, kind_of
 from ..codec.common.wire import varint
-from ..codec.patch.operations import ENDS
+from ..codec.patch.operations import ENDS, OPENS, OperationKind
 from ..errors import JellyError, OrderError, SourceError
 from ..io.sources import Closing, Input, Source
 from ..jena.names import format_of as jena_format_of
@@ -115,12 +115,17 @@ class JellyReader:
     def batches(self, chunks: Iterable[bytes], *, growing: bool = False) -> Iterator[Any]:  # noqa: ARG002
         """Read rows, those of each frame together."""
         size = 0
+        last = OperationKind.END
         for chunk in chunks:
             for frame in self.splitter.feed(chunk):
                 rows = self._decode(frame)
-                size += len(varint(len(frame))) + len(frame)
-                if rows and rows[-1].kind in ENDS:
+                if rows and rows[0].kind in OPENS and last not in (*ENDS, *OPENS):
                     self.complete_bytes = size
+                size += len(varint(len(frame))) + len(frame)
+                if rows:
+                    last = rows[-1].kind
+                    if last in ENDS:
+                        self.complete_bytes = size
                 yield rows
 
     def ending(self) -> Iterator[Any]:

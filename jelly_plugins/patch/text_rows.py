@@ -25,6 +25,7 @@ from ..codec.common.limits import over
 from ..codec.common.terms import XSD_STRING, parts_of
 from ..codec.patch.operations import (
     ENDS,
+    OPENS,
     AnyOperation,
     Header,
     Namespace,
@@ -237,8 +238,9 @@ class PatchTextReader(RowReader, LineReader):
     def _add(self, rows: list[Operation], row: Operation, start: int) -> None:
         # A mark after a transaction comes with the next patch.
         after_transaction = self.order.state is PatchState.PUNCTUATED
+        ends_others = self.order.has_operations and row.kind in OPENS
         try:
-            if self.order.add(row, rows):
+            if self.order.add(row, rows) or ends_others:
                 self._complete = start
         except OrderError as error:
             self._reject(error.message, start)

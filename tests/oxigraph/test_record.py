@@ -14,8 +14,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from jelly_plugins import ChainError, SourceError, TermError, TruncatedError
+from jelly_plugins import ChainError, Iri, Quad, SourceError, TermError, TruncatedError
 from jelly_plugins.codec import OperationKind
+from jelly_plugins.codec.patch.operations import BEGIN, COMMIT, add
 from jelly_plugins.oxigraph import (
     BOOKKEEPING,
     Recorder,
@@ -26,12 +27,12 @@ from jelly_plugins.oxigraph import (
     replay,
     set_position,
 )
-from jelly_plugins.patch import read_patches, recording, undo
+from jelly_plugins.patch import Patch, read_patches, recording, undo, write_patches
 from jelly_plugins.patch.replay.transactions import lock_of
 
 from .. import programs
 from ..interrupting import Interrupting
-from .support import XSD, contents, data, log, patch
+from .support import XSD, G, O, S, contents, data, log, patch
 
 record_module = sys.modules[Recorder.__module__]
 N, P = ox.NamedNode("urn:n"), ox.NamedNode("urn:p")
@@ -211,6 +212,28 @@ def test_a_log_that_ends_in_empty_patches_or_comments(end: str, tmp_path: Path) 
     replay(replica, path)
     assert len(data(store)) == 3
     assert contents(replica) == contents(store)
+
+
+def test_operations_outside_of_transactions_in_a_log_that_is_cut(path: Path) -> None:
+    """Followers have applied them once another row has come."""
+    first = [BEGIN, add(Quad(S, S, S, G)), COMMIT]
+    outside = [add(Quad(S, S, O, G)), add(Quad(S, O, O, G))]
+    last = [BEGIN, add(Quad(O, O, O, G)), COMMIT]
+    second = Patch([*outside, *last], [("id", Iri("urn:2")), ("prev", Iri("urn:1"))])
+    patches = [Patch([*first, *outside, *last], [("id", Iri("urn:1"))]), second]
+    write_patches(patches, path, frame_rows=1)
+    whole = path.read_bytes()
+    for size in range(len(whole) // 4, len(whole)):
+        path.write_bytes(whole[:size])
+        leader, follower, late = ox.Store(), ox.Store(), ox.Store()
+        for store in (leader, follower):
+            with suppress(TruncatedError):
+                replay(store, path)
+        with record(leader, path) as recorder:
+            recorder.add(quad("later"))
+        for store in (follower, late):
+            replay(store, path)
+            assert data(store) == data(leader), size
 
 
 def test_a_log_that_is_rejected_is_left_as_it_is(store: ox.Store, path: Path) -> None:

@@ -10,7 +10,15 @@ from typing import Any
 import pyoxigraph as ox
 import pytest
 
-from jelly_plugins import ChainError, PhysicalType, StreamOptions, TermError, convert, read, read_frames
+from jelly_plugins import (
+    ChainError,
+    PhysicalType,
+    StreamOptions,
+    TermError,
+    convert,
+    read,
+    read_frames,
+)
 from jelly_plugins.codec import Encoder, delimit
 from jelly_plugins.codec.patch.operations import BEGIN, COMMIT, add, add_namespace, delete
 from jelly_plugins.oxigraph import (

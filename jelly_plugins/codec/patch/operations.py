@@ -152,6 +152,8 @@ ABORT: Final = Operation(OperationKind.ABORT)
 END: Final = Operation(OperationKind.END)
 #: Rows that end a transaction or a patch.
 ENDS: Final = (OperationKind.COMMIT, OperationKind.ABORT, OperationKind.END)
+#: Rows that end a transaction of operations outside of TX and TC, which are before them.
+OPENS: Final = (OperationKind.BEGIN, OperationKind.HEADER)
 
 
 def add(statement: Any) -> Operation:
