@@ -291,7 +291,11 @@ _VALUE_TYPES: Final[dict[str, tuple[str, tuple[pyarrow.DataType, ...]]]] = {
     "nonNegativeInteger": (_INTEGER, (pyarrow.uint64(),)),
     "positiveInteger": ("[+]?0*[1-9][0-9]*", (pyarrow.uint64(),)),
     "unsignedInt": (_INTEGER, (pyarrow.uint32(),)),
-    "decimal": (_DECIMAL, (pyarrow.decimal128(38, 18),)),
+    # Of an integer with more digits than fit, Arrow makes another number without an error.
+    "decimal": (
+        r"[+-]?0*(?:[0-9]{1,20}(?:\.[0-9]*)?|\.[0-9]+)",
+        (pyarrow.decimal128(38, 18),),
+    ),
     "double": (_DOUBLE, (pyarrow.float64(),)),
     "float": (_DOUBLE, (pyarrow.float64(),)),
     "boolean": ("true|false|1|0", (pyarrow.bool_(),)),

@@ -14,6 +14,7 @@ from typing import Final
 from ..codec import FrameSplitter, Limits
 from ..codec.common.limits import over
 from ..codec.common.wire import read_field
+from ..codec.text.lines import shorten
 from ..errors import LimitError, TextError, WireError
 from ..io.sinks import Destination, Writable, open_output
 from ..io.sources import name_of
@@ -24,6 +25,8 @@ _OPENS_FRAME: Final = re.compile(rb"#[ \t]*frame\b", re.IGNORECASE)
 _TOGETHER: Final = 1 << 16
 #: Bytes of text that a byte of a frame may take.
 _LONGER: Final = 16
+#: Characters of a message of the parser.
+_MESSAGE: Final = 200
 
 
 def frame_text(data: bytes, index: int) -> Iterator[bytes]:
@@ -116,7 +119,8 @@ def _frame(text: bytes, first: int) -> bytes:
         frame: bytes = Parse(text.decode(), rdf_pb2.RdfStreamFrame()).SerializeToString()
     except ParseError as error:
         line = first + (error.GetLine() or 1) - 1
-        message = re.sub(r"^\d+:\d+ : ", "", str(error))
+        # It has the whole line.
+        message = shorten(re.sub(r"^\d+:\d+ : ", "", str(error)), _MESSAGE)
         raise TextError(message, line=line, column=error.GetColumn() or 1) from None
     except UnicodeDecodeError as error:
         line = first + text[: error.start].count(b"\n")

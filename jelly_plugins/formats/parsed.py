@@ -19,7 +19,7 @@ from ..io.sinks import Writable
 from ..io.sources import CHUNK, Format, Input, Source, without_mark
 from .json_ld import prepared
 from .lines import no_graphs, without_graphs
-from .rdf_xml import RdfXmlText, XmlChecks
+from .rdf_xml import RESERVED_NAMESPACES, RdfXmlText, XmlChecks
 from .reading import (
     NO_BASE,
     NO_BASE_SCHEME,
@@ -217,7 +217,9 @@ def _prefixes(namespaces: Mapping[str, str]) -> dict[str, str]:
     return {
         prefix: iri
         for prefix, iri in namespaces.items()
-        if _PREFIX_NAME.fullmatch(prefix) and not _CUT_ESCAPE.search(iri)
+        if _PREFIX_NAME.fullmatch(prefix)
+        and iri not in RESERVED_NAMESPACES
+        and not _CUT_ESCAPE.search(iri)
     }
 
 

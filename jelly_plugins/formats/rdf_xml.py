@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from itertools import groupby
 from typing import Any, Final
 from xml.parsers import expat
 
@@ -282,7 +283,7 @@ def _check_length(iri: str) -> None:
 #: IRIs that are not properties in RDF/XML, but for those that pyoxigraph rejects.
 _NO_PROPERTIES: Final = frozenset(_RDF + name for name in ("aboutEach", "aboutEachPrefix", "bagID"))
 #: Namespaces that cannot have a prefix.
-_RESERVED_NAMESPACES: Final = (
+RESERVED_NAMESPACES: Final = (
     "http://www.w3.org/XML/1998/namespace",
     "http://www.w3.org/2000/xmlns/",
 )
@@ -294,6 +295,10 @@ _XML_PREDICATE: Final = re.compile(rf"{NAME}\Z")
 #: Predicates of lines and of triple terms.
 _PREDICATE: Final = re.compile(
     rb'"(?:[^"\\]++|\\.)*+"|(?:^|<<\( )(?:<[^>]*+>|_:[^ ]++) <([^>]*+)>', re.MULTILINE | re.DOTALL
+)
+#: Subjects and classes of lines that state one.
+_CLASS: Final = re.compile(
+    rb"^([^ \n]++) <http://www\.w3\.org/1999/02/22-rdf-syntax-ns#type> <([^>]*+)> ", re.MULTILINE
 )
 _STRING: Final = re.compile(rb'"((?:[^"\\]++|\\.)*+)"', re.DOTALL)
 _CONTROLS: Final = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f]")
@@ -310,14 +315,26 @@ def _is_element(name: str) -> bool:
     return True
 
 
+def _ends_in_element(iri: str) -> bool:
+    name = _XML_PREDICATE.search(iri)
+    return name is not None and _is_element(name[0])
+
+
+def _subject(line: bytes) -> bytes:
+    return line[: line.find(b" ")]
+
+
 class XmlChecks:
     """Rejects what pyoxigraph would write, but RDF/XML cannot express."""
 
     def __init__(self) -> None:
         self._known: set[bytes] = set()
+        self._classes: set[bytes] = set()
+        self._subject = b""
 
     def checked(self, text: bytes) -> bytes:
         """The text of a chunk of N-Quads, with labels that are XML names."""
+        text = self._classes_later(text)
         for found in set(_PREDICATE.findall(text)) - self._known:
             predicate = found.decode()
             name = _XML_PREDICATE.search(predicate)
@@ -326,7 +343,7 @@ class XmlChecks:
                 raise TermError(f"{message}: it has no XML name at its end")
             if name and (
                 predicate in _NO_PROPERTIES
-                or predicate[: name.start()] in _RESERVED_NAMESPACES
+                or predicate[: name.start()] in RESERVED_NAMESPACES
                 or not _is_element(name[0])
             ):
                 raise TermError(f"RDF/XML cannot express the predicate <{predicate}>")
@@ -337,3 +354,35 @@ class XmlChecks:
                     code = ord(character[0])
                     raise TermError(f"XML cannot express the character U+{code:04X}")
         return relabelled(text, lambda label: XML_LABELS.write(label.decode()).encode())
+
+    def _classes_later(self, text: bytes) -> bytes:
+        """The text with another statement of a subject before those whose class has no XML name:
+        pyoxigraph makes the name of an element of the class that comes first."""
+        classes = {name for _, name in _CLASS.findall(text)} - self._classes
+        self._classes |= {name for name in classes if _ends_in_element(name.decode())}
+        if not classes <= self._classes:
+            text = b"".join(self._reordered(text.splitlines(keepends=True)))
+        last = text.rfind(b"\n", 0, -1) + 1
+        self._subject = _subject(text[last:])
+        return text
+
+    def _reordered(self, lines: list[bytes]) -> Iterator[bytes]:
+        before = self._subject
+        for subject, group in groupby(lines, _subject):
+            held: list[bytes] = []
+            unnamed = b""
+            for line in group:
+                found = _CLASS.match(line)
+                if subject == before or found is None or found[2] in self._classes:
+                    before = subject
+                    yield line
+                    yield from held
+                    held.clear()
+                else:
+                    held.append(line)
+                    unnamed = found[2]
+            if held:
+                raise TermError(
+                    f"RDF/XML cannot express a subject with the class <{unnamed.decode()}> alone, "
+                    "which has no XML name at its end"
+                )

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import gzip
+import io
 import time
 import tracemalloc
+from itertools import permutations
 from typing import Any
 
 import pytest
+import rdflib
+from rdflib import RDF
 
-from jelly_plugins import BlankNode, Iri, JellyError, Limits, Literal, read_frames
-from jelly_plugins.errors import LimitError, TextError
+from jelly_plugins import BlankNode, Iri, JellyError, Limits, Literal, convert, read_frames
+from jelly_plugins.errors import LimitError, TermError, TextError
 from jelly_plugins.formats.convert import read_statements
 from jelly_plugins.formats.rdf_xml import RdfXmlText
 from jelly_plugins.formats.settings import ConversionSettings
@@ -413,6 +417,33 @@ def test_namespaces_of_xml_literals_are_bounded(in_each: int) -> None:
     assert read(100) == 100 // in_each
     with pytest.raises(TextError, match="namespaces of XML literals"):
         read(1000)
+
+
+@pytest.mark.parametrize("name", ["id/138", "id/", "a%20", "\U00010348"])
+def test_classes_without_an_xml_name(name: str) -> None:
+    """pyoxigraph makes the name of an element of a class that comes first."""
+    rows = [
+        f"<urn:s> <{RDF.type}> <http://e/{name}> .",
+        f"<urn:s> <{RDF.type}> <http://e/{name}#> .",
+        f"<urn:s> <{RDF.type}> <http://e/Class> .",
+        '<urn:s> <urn:p> "o" .',
+    ]
+    for lines in permutations(rows):
+        text = "<urn:first> <urn:p> <urn:o> .\n" + "\n".join(lines)
+        out = io.BytesIO()
+        convert(text.encode(), out, source_format="nt", target_format="rdf")
+        read = rdflib.Graph().parse(data=out.getvalue(), format="xml")
+        assert set(read) == set(rdflib.Graph().parse(data=text, format="nt"))
+    alone = "\n".join(rows[:2]).encode()
+    with pytest.raises(TermError, match="no XML name"):
+        convert(alone, io.BytesIO(), source_format="nt", target_format="rdf")
+
+
+def test_prefixes_that_are_reserved_are_left_out() -> None:
+    text = b"@prefix x: <http://www.w3.org/XML/1998/namespace> . <urn:s> <urn:p> <urn:o> ."
+    out = io.BytesIO()
+    convert(text, out, source_format="ttl", target_format="rdf")
+    assert len(rdflib.Graph().parse(data=out.getvalue(), format="xml")) == 1
 
 
 def test_a_long_tag() -> None:
