@@ -7,42 +7,29 @@ from typing import Any
 import pyoxigraph as ox
 import pytest
 
-from jelly_plugins import DEFAULT_GRAPH as GENERIC_DEFAULT_GRAPH
-from jelly_plugins import TermError, read_frames
-from jelly_plugins.codec import GenericFactory, Kind
+from jelly_plugins import TermError, read, read_frames
+from jelly_plugins.io.streams import write_bytes
 from jelly_plugins.oxigraph.terms import Fresh, OxigraphFactory, describe
 
-from .support import DEFAULT_GRAPH, GENERALIZED, BlankNode, G, Iri, Literal, O, P, Quad, S, Triple
+from .support import (
+    DEFAULT_GRAPH,
+    GENERALIZED,
+    BlankNode,
+    G,
+    Iri,
+    Literal,
+    O,
+    P,
+    PhysicalType,
+    Quad,
+    S,
+    StreamOptions,
+    Triple,
+)
 from .support import jelly as to_jelly
 
 XSD = "http://www.w3.org/2001/XMLSchema#"
 RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
-
-
-def build(term: Any, factory: Any) -> Any:
-    """A generic term as the factory makes it."""
-    if isinstance(term, Iri):
-        return factory.iri(term.value)
-    if isinstance(term, BlankNode):
-        return factory.blank_node(term.label)
-    if isinstance(term, Literal):
-        return factory.literal(term.lex, term.langtag, term.datatype)
-    if isinstance(term, Triple):
-        return factory.quoted_triple(*(build(part, factory) for part in term))
-    return factory.default_graph
-
-
-def unbuild(term: Any) -> Any:
-    """A generic term from what ``describe`` says."""
-    kind, *parts = describe(term)
-    generic = GenericFactory()
-    return {
-        Kind.IRI: generic.iri,
-        Kind.BLANK_NODE: generic.blank_node,
-        Kind.LITERAL: generic.literal,
-        Kind.TRIPLE: lambda *terms: Triple(*map(unbuild, terms)),
-        Kind.DEFAULT_GRAPH: lambda: GENERIC_DEFAULT_GRAPH,
-    }[kind](*parts)
 
 
 @pytest.mark.parametrize(
@@ -64,7 +51,13 @@ def unbuild(term: Any) -> Any:
     ],
 )
 def test_terms_survive(term: Any) -> None:
-    assert unbuild(build(term, OxigraphFactory(blank_nodes="keep"))) == term
+    quad = Quad(S, P, O, term) if term is DEFAULT_GRAPH else Quad(S, P, term, G)
+    factory = OxigraphFactory(blank_nodes="keep")
+    (frame,) = read_frames(to_jelly(quad), factory=factory)
+    (made,) = frame.statements
+    assert type(made) is ox.Quad
+    options = StreamOptions.flat(PhysicalType.QUADS, rdf_star=True)
+    assert list(read(write_bytes([tuple(made)], options=options, describe=describe))) == [quad]
 
 
 @pytest.mark.parametrize(
