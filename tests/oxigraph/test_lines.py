@@ -206,27 +206,6 @@ def test_long_terms_are_not_repeated_without_end(store: ox.Store) -> None:
     assert load(store, data) == 101
 
 
-def test_kernels_count_long_terms_alike() -> None:
-    frames = list(
-        encode(
-            [
-                Triple(Iri(f"urn:{i}"), P, Triple(S, P, Literal("é" * 600 if i else "x" * 1025)))
-                for i in range(20)
-            ],
-            options=StreamOptions(rdf_star=True),
-        )
-    )
-    for most in (0, 1026, 1027, 5_000, 23_865, 23_866, 30_000):
-        found = []
-        for decoder_type in (native_kernel().TextDecoder, reference.TextDecoder):
-            decoder = decoder_type(limits=Limits(frame_expansion=most))
-            try:
-                found.append(sum(len(chunk) for frame in frames for chunk in decoder.decode(frame)))
-            except LimitError as error:
-                found.append((error.message.partition(" is ")[0], error.frame, error.row))
-        assert found[0] == found[1]
-
-
 def test_a_line_that_oxigraph_does_not_read() -> None:
     store = ox.Store()
     # Each character is six of N-Quads.

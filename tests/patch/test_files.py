@@ -51,6 +51,7 @@ from jelly_plugins.patch import (
 from jelly_plugins.patch.reader import detect
 from jelly_plugins.patch.writer import patch_writer
 
+from ..codec.input_kinds import Trickle
 from .strategies import logs
 
 S, P, OB, G = Iri("urn:s"), Iri("urn:p"), Iri("urn:o"), Iri("urn:g")
@@ -73,20 +74,6 @@ def written(rows: list[Operation], format: PatchFormat, **settings: Any) -> byte
     file = io.BytesIO()
     write_rows(rows, file, format=format, **settings)
     return file.getvalue()
-
-
-class Trickle(io.RawIOBase):
-    """A source that gives one byte at a time."""
-
-    def __init__(self, data: bytes) -> None:
-        super().__init__()
-        self._bytes = iter(data)
-
-    def readable(self) -> bool:
-        return True
-
-    def read(self, _size: int = -1, /) -> bytes:
-        return bytes(itertools.islice(self._bytes, 1))
 
 
 # Formats
