@@ -10,13 +10,9 @@ from pyoxigraph import Quad as StoredQuad
 from pyoxigraph import Store
 
 from jelly_plugins import (
-    DEFAULT_GRAPH,
-    BlankNode,
     Iri,
     Literal,
-    LogicalType,
     PhysicalType,
-    Quad,
     StreamOptions,
     Triple,
 )
@@ -112,33 +108,3 @@ def counting(count: int, size: int = 1) -> list[str]:
         )
         for number in range(1, count + 1)
     ]
-
-
-__all__ = [
-    "DEFAULT_GRAPH",
-    "GENERALIZED",
-    "XSD",
-    "BlankNode",
-    "G",
-    "Iri",
-    "Literal",
-    "LogicalType",
-    "O",
-    "P",
-    "PhysicalType",
-    "Quad",
-    "S",
-    "StreamOptions",
-    "Triple",
-    "contents",
-    "counting",
-    "data",
-    "jelly",
-    "jelly_log",
-    "log",
-    "number_of",
-    "numbered",
-    "patch",
-    "patches_of",
-    "transaction",
-]

@@ -9,7 +9,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jelly_plugins import JellyError, LimitError, Limits, SourceError, TermError
+from jelly_plugins import (
+    BlankNode,
+    Iri,
+    JellyError,
+    LimitError,
+    Limits,
+    Literal,
+    PhysicalType,
+    Quad,
+    SourceError,
+    StreamOptions,
+    TermError,
+    Triple,
+)
 from jelly_plugins.codec import Decoder, Encoder
 from jelly_plugins.codec.text import transcoding as reference
 from jelly_plugins.codec.text.ntriples import Notation
@@ -19,21 +32,7 @@ from jelly_plugins.oxigraph.loading import SMALL
 from jelly_plugins.oxigraph.terms import REIFY, OxigraphFactory
 
 from ..fuzz.comparison import native as native_kernel
-from .support import (
-    BlankNode,
-    G,
-    Iri,
-    Literal,
-    O,
-    P,
-    PhysicalType,
-    Quad,
-    S,
-    StreamOptions,
-    Triple,
-    jelly,
-    numbered,
-)
+from .support import G, O, P, S, jelly, numbered
 
 
 def factory() -> OxigraphFactory:

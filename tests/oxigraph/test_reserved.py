@@ -10,7 +10,18 @@ from typing import Any
 import pyoxigraph as ox
 import pytest
 
-from jelly_plugins import PhysicalType, StreamOptions, TermError, convert, read, read_frames
+from jelly_plugins import (
+    Iri,
+    Literal,
+    LogicalType,
+    PhysicalType,
+    Quad,
+    StreamOptions,
+    TermError,
+    convert,
+    read,
+    read_frames,
+)
 from jelly_plugins.codec import Encoder, delimit
 from jelly_plugins.codec.patch.operations import BEGIN, COMMIT, add, add_namespace, delete
 from jelly_plugins.oxigraph import (
@@ -25,22 +36,7 @@ from jelly_plugins.oxigraph import (
 from jelly_plugins.oxigraph.loading import SMALL
 from jelly_plugins.patch import Patch, diff
 
-from .support import (
-    G,
-    Iri,
-    Literal,
-    LogicalType,
-    O,
-    P,
-    Quad,
-    S,
-    contents,
-    data,
-    jelly,
-    log,
-    patch,
-    transaction,
-)
+from .support import G, O, P, S, contents, data, jelly, log, patch, transaction
 
 RESERVED = Iri(BOOKKEEPING.value)
 FORGED = Quad(

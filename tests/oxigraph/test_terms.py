@@ -7,25 +7,23 @@ from typing import Any
 import pyoxigraph as ox
 import pytest
 
-from jelly_plugins import TermError, read, read_frames
+from jelly_plugins import (
+    DEFAULT_GRAPH,
+    BlankNode,
+    Iri,
+    Literal,
+    PhysicalType,
+    Quad,
+    StreamOptions,
+    TermError,
+    Triple,
+    read,
+    read_frames,
+)
 from jelly_plugins.io.streams import write_bytes
 from jelly_plugins.oxigraph.terms import Fresh, OxigraphFactory, describe
 
-from .support import (
-    DEFAULT_GRAPH,
-    GENERALIZED,
-    BlankNode,
-    G,
-    Iri,
-    Literal,
-    O,
-    P,
-    PhysicalType,
-    Quad,
-    S,
-    StreamOptions,
-    Triple,
-)
+from .support import GENERALIZED, G, O, P, S
 from .support import jelly as to_jelly
 
 XSD = "http://www.w3.org/2001/XMLSchema#"
