@@ -25,6 +25,7 @@ from rdflib import Dataset, Graph, URIRef
 from jelly_plugins import (
     ChainError,
     Iri,
+    JellyError,
     OptionsError,
     OrderError,
     Triple,
@@ -254,6 +255,20 @@ def test_transactions(rows: list[Any], sizes: list[int], patches: int) -> None:
 def test_rows_out_of_order(rows: list[Any], message: str) -> None:
     with pytest.raises(OrderError, match=message):
         Target(ox.Store()).replay([Patch(iter(rows))])
+
+
+@pytest.mark.parametrize(
+    ("rows", "patch"),
+    [
+        ("TX .\nX .\n", ""),
+        ("H note 1 .\nX .\n", "patch number 1: "),
+        ("Z .\nX .\n", "patch number 2: "),
+        ("H id <urn:1> .\nX .\n", "patch <urn:1>: "),
+    ],
+)
+def test_an_error_names_the_patch_that_is_read(rows: str, patch: str) -> None:
+    with pytest.raises(JellyError, match=f"^<bytes>: line 2, column 1: {patch}no row"):
+        Target(ox.Store()).replay(rows.encode())
 
 
 FOUR = patch(4, adds(4), prev=3)
