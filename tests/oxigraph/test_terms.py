@@ -21,7 +21,7 @@ from jelly_plugins import (
     read_frames,
 )
 from jelly_plugins.io.streams import write_bytes
-from jelly_plugins.oxigraph.terms import Fresh, OxigraphFactory, describe
+from jelly_plugins.oxigraph.terms import OxigraphFactory, describe
 
 from .support import GENERALIZED, REJECTED, G, O, P, S
 from .support import jelly as to_jelly
@@ -105,10 +105,6 @@ def test_fresh_nodes_are_one_per_label_and_reading() -> None:
     nodes = [factory.blank_node(label) for factory in (first, second) for label in labels]
     assert len({node.value for node in nodes}) == 2 * len(labels)
     assert [first.blank_node(label) for label in labels] == nodes[: len(labels)]
-
-
-def test_equal_keys_give_equal_nodes() -> None:
-    assert Fresh(b"key")("x") == Fresh(b"key")("x") != Fresh(b"other")("x")
 
 
 def test_blank_nodes_are_fresh_or_kept() -> None:
