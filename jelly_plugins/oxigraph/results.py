@@ -149,7 +149,7 @@ def write_solutions(
     _check(solutions)
     return write_results(
         [variable.value for variable in solutions.variables],
-        _rows(solutions),
+        _owned(solutions, current_thread()),
         dst,
         format=format,
         describe=describe_directed,
@@ -177,7 +177,7 @@ def encode_solutions(solutions: QuerySolutions | QueryBoolean, **settings: Any) 
     _check(solutions)
     return encode_results(
         [variable.value for variable in solutions.variables],
-        _rows(solutions),
+        _owned(solutions, current_thread()),
         describe=describe_directed,
         **settings,
     )
@@ -188,12 +188,8 @@ def _check(solutions: object) -> None:
         raise TermError("the result of a SELECT or ASK query is needed: triples are not one")
 
 
-def _rows(solutions: QuerySolutions) -> Iterator[tuple[Any, ...]]:
-    """The solutions, which only this thread may take."""
-    return _owned(solutions, current_thread())
-
-
 def _owned(solutions: QuerySolutions, owner: Thread) -> Iterator[tuple[Any, ...]]:
+    """The solutions, which only their owner may take."""
     while True:
         if current_thread() is not owner:
             raise OrderError(

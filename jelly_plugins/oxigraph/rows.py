@@ -31,7 +31,7 @@ from ..codec.text.transcoding import LONG_TERM, TermText
 from ..errors import TermError
 from ..reserved import private
 from .canonical import canonical, canonicals
-from .terms import DEFAULT_GRAPH, DirectedFactory, GraphName, describe, make_quad, make_triple
+from .terms import DEFAULT_GRAPH, DirectedFactory, GraphName, describe
 
 #: Subject, predicate, object and graph; the default graph is the empty string.
 Row: TypeAlias = tuple[str, str, str, str]
@@ -93,7 +93,7 @@ class RowFactory:
     def triple(self, terms: tuple[str, str, str], /) -> Row:
         subject, predicate, object_ = terms
         if not (subject > _LEAST and _LEAST < predicate < _MOST):
-            make_triple((_found(subject), _found(predicate), _found(object_)))
+            TERMS.triple((_found(subject), _found(predicate), _found(object_)))
         return (subject, predicate, object_, self.default_graph)
 
     def quad(self, terms: Row, /) -> Row:
@@ -101,7 +101,8 @@ class RowFactory:
         if not (
             subject > _LEAST and _LEAST < predicate < _MOST and (graph > _LEAST or graph == "")
         ):
-            make_quad(tuple(map(_found, terms)))
+            s, p, o, g = map(_found, terms)
+            TERMS.quad((s, p, o, g))
         if graph != self.default_graph and not self.named_graphs:
             raise TermError("a statement is in a named graph, and the target is a single one")
         return terms

@@ -8,7 +8,7 @@ its position; the decoder adds frame and row.
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable
 from functools import lru_cache
 from hashlib import blake2b
 from typing import Any, Final, TypeAlias, get_args
@@ -121,12 +121,10 @@ class Fresh:
 
     Their labels are hashes of 124 bits under a random key: as unlikely to equal others as
     Oxigraph's own, which are random numbers of that size, and stored in as few bytes.
-
-    :param key: up to 64 bytes; by default a random one. Equal keys give equal nodes.
     """
 
-    def __init__(self, key: bytes | None = None) -> None:
-        self._hash = blake2b(digest_size=16, key=os.urandom(32) if key is None else key)
+    def __init__(self) -> None:
+        self._hash = blake2b(digest_size=16, key=os.urandom(32))
 
     def __call__(self, text: str) -> BlankNode:
         digest = self._hash.copy()
@@ -173,13 +171,24 @@ class OxigraphFactory:
             raise TermError(f"Oxigraph rejects the datatype {_short(datatype)}: {error}") from None
 
     def quoted_triple(self, subject: Any, predicate: Any, object_: Any) -> Any:
-        return make_triple((subject, predicate, object_), quoted=True, way_out=self._way_out)
+        return self._make(Triple, (subject, predicate, object_), " of a quoted triple")
 
     def triple(self, terms: tuple[Any, Any, Any]) -> Any:
-        return make_triple(terms, way_out=self._way_out)
+        return self._make(Triple, terms)
 
     def quad(self, terms: tuple[Any, Any, Any, Any]) -> Any:
-        return make_quad(terms, way_out=self._way_out)
+        # pyoxigraph tries one type of graph name after the other, and the default graph's last.
+        return self._make(Quad, terms[:3] if terms[3] is DEFAULT_GRAPH else terms)
+
+    def _make(self, make: Callable[..., Any], terms: tuple[Any, ...], where: str = "") -> Any:
+        try:
+            return make(*terms)
+        except TypeError:
+            pass
+        for position, term in enumerate(terms):
+            if not isinstance(term, _HELD[position]):
+                raise _not_held(term, position, where, self._way_out)
+        raise TermError(f"Oxigraph cannot hold the statement {_short(str(terms))}")
 
     def check_graph(self, name: Any, where: str = "") -> None:
         if not isinstance(name, _HELD[GRAPH]):
@@ -199,33 +208,6 @@ class DirectedFactory(OxigraphFactory):
         if known is None:
             raise TermError(f"Oxigraph has no base direction {_short(direction)}")
         return Literal(lex, language=language, direction=known)
-
-
-def make_triple(terms: tuple[Any, Any, Any], *, quoted: bool = False, way_out: str = "") -> Triple:
-    """A triple of these terms."""
-    try:
-        return Triple(*terms)
-    except TypeError:
-        raise _rejection(terms, " of a quoted triple" if quoted else "", way_out) from None
-
-
-def make_quad(terms: tuple[Any, ...], *, way_out: str = "") -> Quad:
-    """A quad of these terms; three are one in the default graph."""
-    # pyoxigraph tries one type of graph name after the other, and the default graph's last.
-    if terms[-1] is DEFAULT_GRAPH:
-        terms = terms[:3]
-    try:
-        return Quad(*terms)
-    except TypeError:
-        raise _rejection(terms, "", way_out) from None
-
-
-def _rejection(terms: Sequence[Any], where: str, way_out: str) -> TermError:
-    """The error for terms that pyoxigraph did not take as a statement."""
-    for position, term in enumerate(terms):
-        if not isinstance(term, _HELD[position]):
-            return _not_held(term, position, where, way_out)
-    return TermError(f"Oxigraph cannot hold the statement {_short(str(terms))}")
 
 
 def _not_held(term: Any, position: int, where: str = "", way_out: str = "") -> TermError:

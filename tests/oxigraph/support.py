@@ -10,11 +10,9 @@ from pyoxigraph import Quad as StoredQuad
 from pyoxigraph import Store
 
 from jelly_plugins import (
-    DEFAULT_GRAPH,
     BlankNode,
     Iri,
     Literal,
-    LogicalType,
     PhysicalType,
     Quad,
     StreamOptions,
@@ -114,31 +112,42 @@ def counting(count: int, size: int = 1) -> list[str]:
     ]
 
 
-__all__ = [
-    "DEFAULT_GRAPH",
-    "GENERALIZED",
-    "XSD",
-    "BlankNode",
-    "G",
-    "Iri",
-    "Literal",
-    "LogicalType",
-    "O",
-    "P",
-    "PhysicalType",
-    "Quad",
-    "S",
-    "StreamOptions",
-    "Triple",
-    "contents",
-    "counting",
-    "data",
-    "jelly",
-    "jelly_log",
-    "log",
-    "number_of",
-    "numbered",
-    "patch",
-    "patches_of",
-    "transaction",
+_SPO = Triple(S, P, O)
+#: Statements that an Oxigraph store cannot hold, and how the error begins.
+REJECTED: list[tuple[Any, str]] = [
+    *(
+        (Triple(S, P, term), f"Oxigraph rejects {message}")
+        for term, message in (
+            (Iri("relative"), "the IRI 'relative'"),
+            (Iri(""), "the IRI ''"),
+            (Iri("urn:a b"), "the IRI 'urn:a b'"),
+            (Iri("urn:x> <urn:y"), "the IRI"),
+            (Iri("a" * 1000), "the IRI 'a{80}…'"),
+            (Literal("x", langtag="e n"), "the language tag 'e n'"),
+            (Literal("x", langtag="waytoolongforasubtag"), "the language tag"),
+            (Literal("x", datatype="no iri"), "the datatype 'no iri'"),
+        )
+    ),
+    *(
+        (statement, f"Oxigraph cannot hold {message}")
+        for statement, message in (
+            (Triple(Literal("x"), P, O), "a literal as subject"),
+            (Triple(_SPO, P, O), "a quoted triple as subject"),
+            (Quad(_SPO, P, O, G), "a quoted triple as subject"),
+            (Triple(S, BlankNode("b"), O), "a blank node as predicate"),
+            (Triple(S, Literal("x"), O), "a literal as predicate"),
+            (Triple(S, _SPO, O), "a quoted triple as predicate"),
+            (Quad(S, BlankNode("b"), O, G), "a blank node as predicate"),
+            (Quad(S, P, O, Literal("g")), "a literal as graph name"),
+            *(
+                (Triple(S, P, quoted), f"{message} of a quoted triple")
+                for quoted, message in (
+                    (Triple(Literal("x"), P, O), "a literal as subject"),
+                    (Triple(S, BlankNode("b"), O), "a blank node as predicate"),
+                    (Triple(_SPO, P, O), "a quoted triple as subject"),
+                    (Triple(S, P, Triple(_SPO, P, O)), "a quoted triple as subject"),
+                )
+            ),
+        )
+    ),
 ]

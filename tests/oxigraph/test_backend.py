@@ -11,6 +11,7 @@ from pathlib import Path
 import pyoxigraph as ox
 import pytest
 
+from jelly_plugins import Triple
 from jelly_plugins.backends import backend_names, get_backend, owner_of
 from jelly_plugins.io.streams import encode, write_delimited
 from jelly_plugins.messages import write_messages
@@ -20,7 +21,7 @@ from jelly_plugins.oxigraph.terms import describe
 from tests.shared_data import shared
 
 from .. import programs
-from .support import O, P, S, Triple, contents, jelly
+from .support import O, P, S, contents, jelly
 
 
 def test_the_entry_point_names_the_backend() -> None:

@@ -12,11 +12,17 @@ import pyoxigraph as ox
 import pytest
 
 from jelly_plugins import (
+    DEFAULT_GRAPH,
+    BlankNode,
     Frame,
+    Iri,
     JellyError,
     LimitError,
     Limits,
+    LogicalType,
     OptionsError,
+    PhysicalType,
+    StreamOptions,
     TermError,
 )
 from jelly_plugins.codec import native
@@ -24,18 +30,7 @@ from jelly_plugins.io.streams import FrameReader
 from jelly_plugins.oxigraph import dump, load, read_quads
 
 from .. import programs
-from .support import (
-    DEFAULT_GRAPH,
-    BlankNode,
-    G,
-    Iri,
-    LogicalType,
-    PhysicalType,
-    StreamOptions,
-    contents,
-    jelly,
-    numbered,
-)
+from .support import G, contents, jelly, numbered
 
 N = ox.NamedNode
 GRAPHS = StreamOptions(physical_type=PhysicalType.GRAPHS, logical_type=LogicalType.FLAT_QUADS)

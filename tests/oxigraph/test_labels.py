@@ -12,13 +12,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rdflib import BNode, Graph
 
-from jelly_plugins import TermError, read
+from jelly_plugins import BlankNode, Quad, TermError, read
 from jelly_plugins.codec.text.ntriples import written_label
 from jelly_plugins.oxigraph import BOOKKEEPING, dump, load, record, replay
 from jelly_plugins.patch import diff, read_patches
 from jelly_plugins.rdflib import replay as replay_into_rdflib
 
-from .support import BlankNode, P, Quad, jelly
+from .support import P, jelly
 
 #: Odd labels, their replacements, the replacements of these, and labels that only look like them.
 LABELS = ["", "b0", "a b", "é ", "label-", "label-61", "label-zz", "label-612", "label-4A"]

@@ -17,12 +17,21 @@ import pytest
 from pyoxigraph import NamedNode, Store
 
 from jelly_plugins import (
+    DEFAULT_GRAPH,
+    BlankNode,
     ConversionSettings,
+    Iri,
     JellyError,
     LimitError,
     Limits,
+    Literal,
+    LogicalType,
+    PhysicalType,
+    Quad,
     SourceError,
+    StreamOptions,
     TermError,
+    Triple,
     convert,
 )
 from jelly_plugins.codec import Encoder, delimit
@@ -32,25 +41,7 @@ from jelly_plugins.oxigraph import dump, load, loading, positions, read_quads, r
 from jelly_plugins.oxigraph.loading import BATCH, SMALL
 
 from .. import programs
-from .support import (
-    DEFAULT_GRAPH,
-    GENERALIZED,
-    BlankNode,
-    G,
-    Iri,
-    Literal,
-    LogicalType,
-    O,
-    P,
-    PhysicalType,
-    Quad,
-    S,
-    StreamOptions,
-    Triple,
-    contents,
-    jelly,
-    numbered,
-)
+from .support import GENERALIZED, G, O, P, S, contents, jelly, numbered
 
 GRAPH = ox.NamedNode("urn:target")
 

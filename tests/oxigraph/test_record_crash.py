@@ -62,7 +62,7 @@ class Steps:
         recorders.Recorder._make = making  # type: ignore[method-assign]
         recorders.apply = applying  # type: ignore[attr-defined]
         # Write the position often.
-        recorders._TRANSACTIONS = 7  # type: ignore[misc]
+        recorders._OPERATIONS = 60  # type: ignore[misc]
 
 
 def changes(

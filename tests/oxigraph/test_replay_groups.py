@@ -18,16 +18,7 @@ from jelly_plugins.oxigraph import count_quads, positions, replay
 from jelly_plugins.oxigraph.patches import store as transaction_module
 from jelly_plugins.patch import Patch
 
-from .support import (
-    counting,
-    data,
-    jelly_log,
-    log,
-    number_of,
-    patch,
-    patches_of,
-    transaction,
-)
+from .support import counting, data, jelly_log, log, number_of, patch, patches_of, transaction
 
 GROUPS = (1, 2, 10, 1000)
 #: Operations of a large transaction.

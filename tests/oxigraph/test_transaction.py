@@ -87,10 +87,6 @@ def with_terms_of(deletes: Any, adds: Any, change: Any) -> transactions.Update:
     return update
 
 
-def nothing(_: object) -> Any:
-    return {}.__getitem__
-
-
 def test_a_signal_in_the_middle(store: ox.Store) -> None:
     """An interrupt comes after the transaction, not inside a function."""
     many = [row_of(ox.Quad(ox.BlankNode(f"b{i}"), N, B)) for i in range(20_000)]

@@ -11,7 +11,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from jelly_plugins.oxigraph import BOOKKEEPING, record, replay
-from jelly_plugins.oxigraph.patches.updates import operations_of, with_variables_as
 
 from .support import data
 
@@ -185,19 +184,3 @@ def test_settings_of_an_update(store: ox.Store, tmp_path: Path) -> None:
         '<http://e/a> <urn:x:p> "b"',
         '<http://e/a> <urn:twice> "bb"',
     }
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "DELETE { ?s ?p '?o' } WHERE { ?s ?p \"}\" }",
-        "delete{?s<urn:}>$p}where{?s<urn:p>?o}".replace("<urn:}>", "<urn:p>"),
-        'INSERT # } { ; DELETE\n DATA { <#?x> <urn:;> \'it\'\'s\', """a"b\\""""" . x:\\#y <p> 1 }',
-    ],
-)
-def test_parts(text: str) -> None:
-    _, [operation] = operations_of(text)
-    assert operation.text == text
-    template, names = with_variables_as(operation.delete, "urn:v:")
-    assert set(names) <= {"s", "p"}
-    assert ("?" in template.replace("'?o'", "")) is False

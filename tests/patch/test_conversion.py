@@ -29,24 +29,16 @@ from jelly_plugins.patch import (
 from jelly_plugins.patch.logs import PatchOptionChanges, convert
 from jelly_plugins.patch.writer import LOOK_AHEAD
 
+from ..codec.input_kinds import Trickle
+
 MANY = 1500
 PLAIN = "".join(f"A <urn:s:{i}> <urn:p> <urn:o> .\n" for i in range(MANY))
 IN_A_GRAPH = "A <urn:s> <urn:p> <urn:o> <urn:g> .\n"
 QUOTED = "A <urn:s> <urn:p> << <urn:s> <urn:p> <urn:o> >> .\n"
 
 
-class Once(io.BytesIO):
-    """A source that can be read once."""
-
-    def seekable(self) -> bool:
-        return False
-
-    def seek(self, *_: Any) -> int:
-        raise OSError
-
-
-def as_stream(text: str) -> Once:
-    return Once(text.encode())
+def as_stream(text: str) -> Trickle:
+    return Trickle(text.encode(), 1 << 16)
 
 
 def converted(source: Any, **changes: Any) -> bytes:

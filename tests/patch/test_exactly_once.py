@@ -25,6 +25,7 @@ from rdflib import Dataset, Graph, URIRef
 from jelly_plugins import (
     ChainError,
     Iri,
+    JellyError,
     OptionsError,
     OrderError,
     Triple,
@@ -51,43 +52,13 @@ from jelly_plugins.patch import (
     header,
 )
 
-
-class Store:
-    """A store of any kind."""
-
-    def __init__(self, store: Any) -> None:
-        self.store = store
-        self._backend: Any = rdflib_backend if isinstance(store, Graph) else oxigraph_backend
-
-    def replay(self, log: Any, **settings: Any) -> Any:
-        return self._backend.replay(self.store, log, **settings)
-
-    def positions(self) -> list[Any]:
-        found: list[Any] = self._backend.positions(self.store)
-        return found
-
-    def objects(self) -> list[str]:
-        """The objects of its statements, in order."""
-        if isinstance(self.store, Graph):
-            rows = {row for row in self.store if not row[1].startswith("urn:jelly-plugins:")}
-            return sorted(str(row[2]) for row in rows)
-        quads = (quad for quad in self.store if quad.graph_name != BOOKKEEPING)
-        return sorted(quad.object.value for quad in quads)
-
-
-MAKERS: dict[str, Callable[[Path], Any]] = {
-    "Oxigraph in memory": lambda _: ox.Store(),
-    "Oxigraph on disk": lambda path: ox.Store(path / "store"),
-    "Graph": lambda _: Graph(),
-    "Dataset": lambda _: Dataset(),
-    "Graph, Oxigraph": lambda _: Graph(store="Oxigraph"),
-}
+from .targets import MAKERS, Target
 
 
 @pytest.fixture(params=MAKERS)
-def store(request: pytest.FixtureRequest, tmp_path: Path) -> Store:
+def store(request: pytest.FixtureRequest, tmp_path: Path) -> Target:
     """A store of each kind."""
-    return Store(MAKERS[request.param](tmp_path))
+    return Target(MAKERS[request.param](tmp_path))
 
 
 def patch(number: int | None, *rows: str, prev: int | None = None) -> str:
@@ -123,7 +94,7 @@ ONE, TWO, THREE = (
 
 @pytest.mark.parametrize("kind", ["Oxigraph in memory", "Oxigraph on disk"])
 def test_one_log_into_several_graphs_of_a_store(kind: str, tmp_path: Path) -> None:
-    store = Store(MAKERS[kind](tmp_path))
+    store = Target(MAKERS[kind](tmp_path))
     names = [*map(ox.NamedNode, ("urn:g", "urn:h%20é")), ox.BlankNode("g"), ox.DefaultGraph()]
     for patches, expected in (([ONE], 1), ([ONE, TWO, THREE], 2), ([ONE, TWO, THREE], 0)):
         for name in names:
@@ -156,7 +127,7 @@ def test_a_damaged_position() -> None:
     )
     store.add(ox.Quad(subject, predicate, ox.Literal("nonsense"), BOOKKEEPING))
     with pytest.raises(ChainError, match="damaged"):
-        Store(store).replay(log(ONE))
+        Target(store).replay(log(ONE))
 
 
 # A patch that grows: what its source had before is not applied again
@@ -204,7 +175,7 @@ ONE_ROW = f"{adds(1)}\n"
     ],
 )
 def test_a_patch_that_grows(
-    store: Store, form: str, steps: list[tuple[str, int]], objects: list[int]
+    store: Target, form: str, steps: list[tuple[str, int]], objects: list[int]
 ) -> None:
     rows = ""
     applied = 0
@@ -224,7 +195,7 @@ def test_a_patch_that_grows(
     assert store.objects() == [f"urn:{each}" for each in objects]
 
 
-def test_a_flat_stream_that_had_only_headers(store: Store) -> None:
+def test_a_flat_stream_that_had_only_headers(store: Target) -> None:
     store.replay(source_of("flat", ""))
     for operations in (3, 0):
         done = store.replay(source_of("flat", f"{adds(1)}\n{adds(2)}\n{deletes(1)}\n"))
@@ -262,7 +233,7 @@ ID = header("id", Iri("urn:2"))
 )
 def test_transactions(rows: list[Any], sizes: list[int], patches: int) -> None:
     found: list[int] = []
-    store = Store(ox.Store())
+    store = Target(ox.Store())
     done = store.replay(list(group(rows)), commit_every=1, progress=found.append, name="log")
     assert (found, done.patches) == (sizes, patches)
     assert store.replay(list(group(rows)), name="log").transactions == 0
@@ -283,7 +254,21 @@ def test_transactions(rows: list[Any], sizes: list[int], patches: int) -> None:
 )
 def test_rows_out_of_order(rows: list[Any], message: str) -> None:
     with pytest.raises(OrderError, match=message):
-        Store(ox.Store()).replay([Patch(iter(rows))])
+        Target(ox.Store()).replay([Patch(iter(rows))])
+
+
+@pytest.mark.parametrize(
+    ("rows", "patch"),
+    [
+        ("TX .\nX .\n", ""),
+        ("H note 1 .\nX .\n", "patch number 1: "),
+        ("Z .\nX .\n", "patch number 2: "),
+        ("H id <urn:1> .\nX .\n", "patch <urn:1>: "),
+    ],
+)
+def test_an_error_names_the_patch_that_is_read(rows: str, patch: str) -> None:
+    with pytest.raises(JellyError, match=f"^<bytes>: line 2, column 1: {patch}no row"):
+        Target(ox.Store()).replay(rows.encode())
 
 
 FOUR = patch(4, adds(4), prev=3)
@@ -304,7 +289,7 @@ FOUR = patch(4, adds(4), prev=3)
     ],
 )
 def test_patches_that_do_not_follow(applied: list[str], patches: list[str], message: str) -> None:
-    store = Store(ox.Store())
+    store = Target(ox.Store())
     store.replay(log(*applied))
     with pytest.raises(ChainError, match=message):
         store.replay(log(*patches))
@@ -312,7 +297,7 @@ def test_patches_that_do_not_follow(applied: list[str], patches: list[str], mess
 
 def test_the_next_file_of_a_log() -> None:
     for following in ([THREE], [TWO, THREE]):
-        store = Store(ox.Store())
+        store = Target(ox.Store())
         store.replay(log(ONE, TWO))
         assert store.replay(log(*following)).patches == 1
         assert [each.log for each in store.positions()] == ["<urn:1>"]
@@ -326,7 +311,7 @@ def test_the_next_file_of_a_log() -> None:
 
 def test_patches_without_ids() -> None:
     plain = [patch(None, adds(1)), patch(None), patch(None, adds(2)) + patch(None, deletes(1))]
-    store = Store(ox.Store())
+    store = Target(ox.Store())
     for name, applied, again in (("log", 3, 0), (None, 3, 3)):
         assert store.replay(log(*plain), name=name).transactions == applied
         done = store.replay(log(*plain), name=name)
@@ -335,14 +320,14 @@ def test_patches_without_ids() -> None:
     assert (position.log, position.patch, position.transactions) == ("log", "4", 1)
     assert store.replay(log(*plain, patch(None, adds(3))), name="log").transactions == 1
     # Those after an id count as its transactions.
-    store = Store(ox.Store())
+    store = Target(ox.Store())
     done = store.replay(log(ONE, *plain))
     assert (done.position.patch, done.position.transactions) == ("<urn:1>", 4)
     assert store.replay(log(ONE, *plain, TWO)).transactions == 1
 
 
 def test_an_edited_log_gets_what_the_ids_say() -> None:
-    store = Store(ox.Store())
+    store = Target(ox.Store())
     store.replay(log(ONE, TWO))
     edited = patch(2, adds(8), prev=1)
     assert store.replay(log(ONE, edited)).transactions == 0
@@ -353,7 +338,7 @@ def test_an_edited_log_gets_what_the_ids_say() -> None:
 
 
 def test_until() -> None:
-    store = Store(ox.Store())
+    store = Target(ox.Store())
     assert store.replay(log(ONE, TWO), until="urn:1").position.patch == "<urn:1>"
     store.replay(log(ONE, TWO))
     with pytest.raises(ChainError, match="at patch <urn:2> already, after patch <urn:1>"):
@@ -364,7 +349,7 @@ def test_until() -> None:
 
 
 @pytest.mark.parametrize("headers", ["H id <urn:2> .\n", "H id <urn:2> .\nH prev <urn:1> .\n"])
-def test_text_that_ends_behind_headers(store: Store, tmp_path: Path, headers: str) -> None:
+def test_text_that_ends_behind_headers(store: Target, tmp_path: Path, headers: str) -> None:
     for before in ([], [ONE]):
         truncated = tmp_path / "log.rdfp"
         truncated.write_bytes(log(*before, headers))
@@ -380,7 +365,7 @@ def test_text_that_ends_behind_headers(store: Store, tmp_path: Path, headers: st
 # Several replays at once
 
 
-def test_replays_at_once_apply_a_log_once(store: Store) -> None:
+def test_replays_at_once_apply_a_log_once(store: Target) -> None:
     swinging = [patch(i, deletes(i - 1), adds(i), prev=i - 1 or None) for i in range(1, 40)]
     whole = log(*swinging)
     applied: list[int] = []
@@ -412,7 +397,7 @@ def test_replays_at_once_apply_a_log_once(store: Store) -> None:
     assert store.replay(whole).patches == 0
 
 
-def test_a_replay_that_another_one_has_overtaken(store: Store) -> None:
+def test_a_replay_that_another_one_has_overtaken(store: Target) -> None:
     def overtake(_: Any) -> None:
         store.replay(log(ONE, TWO, THREE))
 
@@ -421,21 +406,19 @@ def test_a_replay_that_another_one_has_overtaken(store: Store) -> None:
     assert store.objects() == ["urn:2", "urn:3"]
 
 
-def test_an_empty_name(store: Store, tmp_path: Path) -> None:
+def test_an_empty_name(store: Target, tmp_path: Path) -> None:
     with pytest.raises(OptionsError, match="name of a log"):
         store.replay(log(ONE, TWO), name="")
     path = tmp_path / "log.jellyp"
-    backend: Any = rdflib_backend if isinstance(store.store, Graph) else oxigraph_backend
     with pytest.raises(OptionsError, match="name of a log"):
-        backend.record(store.store, path, name="")
+        store.record(path, name="")
     assert not path.exists()
     assert (store.objects(), store.positions()) == ([], [])
 
 
-def test_what_is_no_patch(store: Store) -> None:
-    backend: Any = rdflib_backend if isinstance(store.store, Graph) else oxigraph_backend
+def test_what_is_no_patch(store: Target) -> None:
     with pytest.raises(TypeError, match="a Patch is needed, not 1"):
-        backend.replay(store.store, [1])
+        store.replay([1])
 
 
 def test_threads_that_use_an_oxigraph_store_of_rdflib_first(
@@ -456,4 +439,4 @@ def test_threads_that_use_an_oxigraph_store_of_rdflib_first(
         thread.start()
     for thread in threads:
         thread.join()
-    assert Store(graph).objects() == [f"urn:{i}" for i in range(4)]
+    assert Target(graph).objects() == [f"urn:{i}" for i in range(4)]

@@ -51,6 +51,7 @@ from jelly_plugins.patch import (
 from jelly_plugins.patch.reader import detect
 from jelly_plugins.patch.writer import patch_writer
 
+from ..codec.input_kinds import Trickle
 from .strategies import logs
 
 S, P, OB, G = Iri("urn:s"), Iri("urn:p"), Iri("urn:o"), Iri("urn:g")
@@ -73,20 +74,6 @@ def written(rows: list[Operation], format: PatchFormat, **settings: Any) -> byte
     file = io.BytesIO()
     write_rows(rows, file, format=format, **settings)
     return file.getvalue()
-
-
-class Trickle(io.RawIOBase):
-    """A source that gives one byte at a time."""
-
-    def __init__(self, data: bytes) -> None:
-        super().__init__()
-        self._bytes = iter(data)
-
-    def readable(self) -> bool:
-        return True
-
-    def read(self, _size: int = -1, /) -> bytes:
-        return bytes(itertools.islice(self._bytes, 1))
 
 
 # Formats
@@ -249,34 +236,21 @@ def test_triples_and_quads_in_the_default_graph_are_the_same() -> None:
 # Following
 
 
-class Growing:
-    """A file that is written to while it is read."""
+@pytest.mark.parametrize("format", FORMATS)
+def test_what_is_not_complete_waits(format: PatchFormat, tmp_path: Path) -> None:  # noqa: A002
+    path = tmp_path / f"log.{format}"
+    data = written([*ROWS, END], format)
+    chunks = [data[: len(written(ROWS[:5], format)) + 9]]
+    path.write_bytes(b"")
 
-    def __init__(self, chunks: list[bytes]) -> None:
-        self._chunks = iter(chunks)
-        self._data = io.BytesIO()
-        self.waits = 0
-
-    def read(self, size: int, /) -> bytes:
-        return self._data.read(size)
-
-    def wait(self) -> bool:
-        self.waits += 1
-        chunk = next(self._chunks, None)
-        if chunk is None:
+    def wait() -> bool:
+        if not chunks:
             return False
-        self._data = io.BytesIO(chunk)
+        path.write_bytes(chunks.pop())
         return True
 
-
-@pytest.mark.parametrize("format", FORMATS)
-def test_what_is_not_complete_waits(format: PatchFormat) -> None:  # noqa: A002
-    data = written([*ROWS, END], format)
-    whole = len(written(ROWS[:5], format))
-    file = Growing([data[: whole + 9]])
-    with PatchReader(file, wait=file.wait) as reader:  # type: ignore[arg-type]
-        rows = list(reader)
-        assert rows == ROWS[:5]
+    with PatchReader(path, wait=wait) as reader:
+        assert list(reader) == ROWS[:5]
         assert reader.inside_patch
 
 

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import io
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
-import rdflib
 from pyoxigraph import Literal, NamedNode, Quad, Store
 
 from jelly_plugins import SourceError
 from jelly_plugins import oxigraph as ox
-from jelly_plugins import rdflib as rl
 from jelly_plugins.patch import PatchReader, read_patches, write_patches
 from jelly_plugins.patch.replay import replay as driver
+
+from .targets import MAKERS, Target
 
 FORMATS = ("jellyp", "rdfp", "trp")
 
@@ -69,33 +68,16 @@ def logs(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
     return Logs(tmp_path_factory.mktemp("logs"), request.param)
 
 
-def new_store() -> tuple[Any, Callable[..., Any], Callable[[], set[str]]]:
-    store = Store()
-    return (
-        store,
-        ox.replay,
-        lambda: {q.object.value for q in store if q.graph_name != ox.BOOKKEEPING},
-    )
-
-
-def new_graph() -> tuple[Any, Callable[..., Any], Callable[[], set[str]]]:
-    graph = rdflib.Graph()
-    return graph, rl.replay, lambda: {str(value) for value in graph.objects()}
-
-
-TARGETS = [pytest.param(new_store, id="oxigraph"), pytest.param(new_graph, id="rdflib")]
-
-
 def cuts(lost: bytes) -> Iterator[int]:
     """Places within a patch: in its headers, in its transaction, before its last byte."""
     yield from range(1, len(lost), 17)
     yield len(lost) - 1
 
 
-@pytest.mark.parametrize("make", TARGETS)
+@pytest.mark.parametrize("kind", ["Oxigraph in memory", "Graph"])
 @pytest.mark.parametrize("seen_shorter", [False, True])
 def test_a_patch_that_was_removed(
-    logs: Logs, tmp_path: Path, make: Any, seen_shorter: bool
+    logs: Logs, tmp_path: Path, kind: str, seen_shorter: bool
 ) -> None:
     path = tmp_path / "log"
     for cut in cuts(logs.lost):
@@ -110,11 +92,11 @@ def test_a_patch_that_was_removed(
                 return False
             return True
 
-        target, replay, data = make()
+        target = Target(MAKERS[kind](tmp_path))
         # The same file stays: it is written anew in place.
-        replay(target, path, follow=True, stop=stop)
-        assert data() == {"one", "BBBB-" + "b" * 60, "three" * 30}, cut
-        assert replay(target, path).transactions == 0, cut
+        target.replay(path, follow=True, stop=stop)
+        assert target.objects() == ["BBBB-" + "b" * 60, "one", "three" * 30], cut
+        assert target.replay(path).transactions == 0, cut
 
 
 def test_a_patch_of_several_frames_that_was_removed(tmp_path: Path) -> None:
@@ -126,14 +108,14 @@ def test_a_patch_of_several_frames_that_was_removed(tmp_path: Path) -> None:
         recorder.extend(quad(f"lost {i}") for i in range(20_000))
     lost = path.read_bytes()
     path.write_bytes(whole)
-    follower = Store()
+    follower = Target(Store())
     steps = [lost[:-100], lost[:-10]]
 
     def stop() -> bool:
         if steps:
             path.write_bytes(steps.pop(0))
             return False
-        if len(ox_data(follower)) == 1:
+        if len(follower.rows()) == 1:
             path.write_bytes(whole)
             store = Store()
             with ox.record(store, path) as recorder:
@@ -141,12 +123,8 @@ def test_a_patch_of_several_frames_that_was_removed(tmp_path: Path) -> None:
             return False
         return True
 
-    ox.replay(follower, path, follow=True, stop=stop)
-    assert ox_data(follower) == {"one"} | {f"kept {i}" for i in range(30_000)}
-
-
-def ox_data(store: Store) -> set[str]:
-    return {each.object.value for each in store if each.graph_name != ox.BOOKKEEPING}
+    follower.replay(path, follow=True, stop=stop)
+    assert set(follower.objects()) == {"one"} | {f"kept {i}" for i in range(30_000)}
 
 
 def test_a_reader_of_its_own(logs: Logs, tmp_path: Path) -> None:

@@ -230,33 +230,20 @@ def written_to(path: Path) -> None:
 
 
 @pytest.mark.parametrize("change", [deleted, replaced, truncated, written_to])
-def test_a_log_that_is_gone_is_noticed(path: Path, change: Any) -> None:
-    log = writer(path)
-    log.append(rows(1))
-    change(path)
-    with pytest.raises(SourceError, match=r"the log is .*something else has changed it"):
-        log.close()
-
-    path.unlink(missing_ok=True)
-    log = writer(path)
-    for _ in range(100):
+@pytest.mark.parametrize(("patches", "sync"), [(1, False), (100, False), (1, True)])
+def test_a_log_that_is_gone_is_noticed(path: Path, change: Any, patches: int, sync: bool) -> None:
+    """Before each hundredth patch and when it is closed, or before each patch."""
+    log = writer(path, sync=sync)
+    for _ in range(patches):
         log.append(rows(1))
     change(path)
-    for _ in range(2):
-        with pytest.raises(SourceError, match="the log is"):
+    gone = r"the log is .*something else has changed it"
+    for _ in range(2) if patches == 100 or sync else ():
+        with pytest.raises(SourceError, match=gone):
             log.append(rows(2))
-    with pytest.raises(SourceError, match="the log is"):
+    with pytest.raises(SourceError, match=gone):
         log.close()
-    assert log.patches == 100
-
-    path.unlink(missing_ok=True)
-    log = writer(path, sync=True)
-    log.append(rows(1))
-    change(path)
-    with pytest.raises(SourceError, match="the log is"):
-        log.append(rows(2))
-    with pytest.raises(SourceError, match="the log is"):
-        log.close()
+    assert log.patches == patches
 
 
 def test_a_log_is_found_after_a_change_of_folder(

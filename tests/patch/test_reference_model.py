@@ -9,7 +9,6 @@ import shutil
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -20,17 +19,14 @@ pytest.importorskip("pyoxigraph")
 pytest.importorskip("oxrdflib")
 
 import pyoxigraph as ox
-from rdflib import BNode, Dataset, Graph, Literal, URIRef
-from rdflib.graph import DATASET_DEFAULT_GRAPH_ID
 
 from jelly_plugins import ChainError, JellyError
-from jelly_plugins.oxigraph import BOOKKEEPING, namespaces, replay
 from jelly_plugins.patch.replay.transactions import ReplaySettings
-from jelly_plugins.rdflib import replay as replay_graph
 
 from ..cli.command import command
 from ..interrupting import Interrupting
 from .reference_model import Model, Patch, RejectedError, Row, Transaction, text_of
+from .targets import MAKERS, Target
 
 XSD = "http://www.w3.org/2001/XMLSchema#"
 #: Random logs of the long form, of all kinds of targets together.
@@ -67,80 +63,26 @@ NAMES = ['"n1"', '"n2"']
 NAMESPACES = ["<urn:ns:1>", "<urn:ns:2>", "<urn:ns:3>"]
 
 
-class Target:
-    """A store, and how it is read and written."""
+class ModelTarget(Target):
+    """A target that is compared with a model.
 
-    forms = OXIGRAPH_FORMS
+    :param group: how many transactions are applied together at most.
+    :param name: the name of its log.
+    """
 
-    def __init__(self, store: Any, quads: bool = True) -> None:
-        self.store = store
-        self.quads = quads
+    def __init__(self, store: Any, group: int | None = None, name: str | None = None) -> None:
+        super().__init__(store)
+        self.name = name
+        self._settings = ReplaySettings(commit_every=group, name=name, check_blank_nodes=False)
+        is_oxigraph = not self.is_graph or type(store.store).__name__ == "OxigraphStore"
+        self.forms = OXIGRAPH_FORMS if is_oxigraph else FORMS
 
-    #: How many transactions are applied together at most.
-    group: int | None = None
-    #: The name of its log.
-    name: str | None = None
-
-    @property
-    def settings(self) -> ReplaySettings:
-        return ReplaySettings(commit_every=self.group, name=self.name, check_blank_nodes=False)
-
-    def replay(self, log: bytes) -> Any:
-        return replay(self.store, log, self.settings)
+    def replay(self, log: bytes) -> Any:  # type: ignore[override]
+        return self.backend.replay(self.store, log, self._settings)
 
     def read(self) -> set[Row]:
-        return {
-            tuple(str(term) for term in quad if term != ox.DefaultGraph())
-            for quad in self.store
-            if quad.graph_name != BOOKKEEPING
-        } | self._named(namespaces(self.store).items())
-
-    def _named(self, known: Iterable[tuple[str, str]]) -> set[Row]:
-        rows = (("PA", f'"{name}"', f"<{iri}>") for name, iri in known)
-        return {row for row in rows if row[1] in NAMES}
-
-
-class RdflibTarget(Target):
-    """A Graph or Dataset."""
-
-    def __init__(self, graph: Any, *, quads: bool) -> None:
-        super().__init__(graph, quads)
-        if graph.store.__class__.__name__ != "OxigraphStore":
-            self.forms = FORMS
-
-    def replay(self, log: bytes) -> Any:
-        return replay_graph(self.store, log, self.settings)
-
-    def read(self) -> set[Row]:
-        found = self._named(self.store.namespaces())
-        for *triple, graph in (
-            self.store.quads() if self.quads else ((*t, None) for t in self.store)
-        ):
-            default = graph in (None, DATASET_DEFAULT_GRAPH_ID)
-            found.add(tuple(map(_text, triple if default else [*triple, graph])))
-        return found
-
-
-def _text(term: Any) -> str:
-    if isinstance(term, URIRef):
-        return f"<{term}>"
-    if isinstance(term, BNode):
-        return f"_:{term}"
-    assert isinstance(term, Literal)
-    lex = str(term).replace("\\", "\\\\").replace('"', '\\"')
-    if term.language:
-        return f'"{lex}"@{term.language}'
-    plain = term.datatype is None or str(term.datatype) == f"{XSD}string"
-    return f'"{lex}"' if plain else f'"{lex}"^^<{term.datatype}>'
-
-
-TARGETS: dict[str, Callable[[Path], Target]] = {
-    "Oxigraph in memory": lambda _: Target(ox.Store()),
-    "Oxigraph on disk": lambda path: Target(ox.Store(path / "store")),
-    "Graph": lambda _: RdflibTarget(Graph(), quads=False),
-    "Dataset": lambda _: RdflibTarget(Dataset(), quads=True),
-    "Graph, Oxigraph": lambda _: RdflibTarget(Graph(store="Oxigraph"), quads=False),
-}
+        known = (("PA", f'"{name}"', f"<{iri}>") for name, iri in self.namespaces().items())
+        return self.rows() | {row for row in known if row[1] in NAMES}
 
 
 class Logs:
@@ -231,7 +173,7 @@ class Logs:
         )
 
 
-def holds(target: Target, model: Model, log: list[Patch], *, marked: bool = True) -> None:
+def holds(target: ModelTarget, model: Model, log: list[Patch], *, marked: bool = True) -> None:
     """Replay a log into both, twice, and compare."""
     keeps = model.keeps_position(log)
     for again in (False, True):
@@ -259,7 +201,7 @@ def is_ours(file: str) -> bool:
     return "jelly_plugins" in file and "tests" not in file
 
 
-def interrupted(target: Target, model: Model, log: list[Patch], rng: random.Random) -> None:
+def interrupted(target: ModelTarget, model: Model, log: list[Patch], rng: random.Random) -> None:
     """Replay a log with interrupts; after each of them the store is between two transactions."""
     states = {model.state}
     with suppress(RejectedError):
@@ -282,11 +224,10 @@ def run(kind: str, seed: int, folder: Path) -> None:
     """One random log into one target, in all ways."""
     rng = random.Random(f"{kind}/{seed}")
     folder.mkdir()
-    target = TARGETS[kind](folder)
-    target.group = rng.choice((None, 1, 2, 10, 1000))
-    target.name = rng.choice((None, None, "log"))
-    model = Model(target.forms, name=target.name is not None)
-    logs = Logs(rng, target.quads)
+    group, name = rng.choice((None, 1, 2, 10, 1000)), rng.choice((None, None, "log"))
+    target = ModelTarget(MAKERS[kind](folder), group, name)
+    model = Model(target.forms, name=name is not None)
+    logs = Logs(rng, target.has_quads)
     log = logs.log()
     for size in sorted(rng.sample(range(len(log) + 1), 2)):
         holds(target, model, log[:size])
@@ -314,16 +255,16 @@ def run(kind: str, seed: int, folder: Path) -> None:
     holds(target, model, [*log, following])
 
 
-@pytest.mark.parametrize("kind", TARGETS)
+@pytest.mark.parametrize("kind", MAKERS)
 def test_random_logs(kind: str, tmp_path: Path) -> None:
     for seed in range(30 if "disk" in kind else 60):
         run(kind, seed, tmp_path / str(seed))
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", TARGETS)
+@pytest.mark.parametrize("kind", MAKERS)
 def test_many_random_logs(kind: str, tmp_path: Path) -> None:
-    for seed in range(1000, 1000 + LOGS // len(TARGETS)):
+    for seed in range(1000, 1000 + LOGS // len(MAKERS)):
         run(kind, seed, tmp_path / str(seed))
         shutil.rmtree(tmp_path / str(seed), ignore_errors=True)
 
@@ -352,8 +293,8 @@ class Kills:
             group = rng.choice((1, 10, 1000))
             self._apply(path, store, group, rng.uniform(0, 0.3) if number < kills else None)
             if (store / "CURRENT").exists():
-                assert frozenset(Target(ox.Store(store)).read()) in states
-        holds(Target(ox.Store(store)), model, log)
+                assert frozenset(ModelTarget(ox.Store(store)).read()) in states
+        holds(ModelTarget(ox.Store(store)), model, log)
 
     def _apply(self, path: Path, store: Path, group: int, seconds: float | None) -> None:
         """Run the command, and kill it a time after it has opened the store."""

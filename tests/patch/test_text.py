@@ -165,18 +165,6 @@ def test_names_and_keys_with_and_without_quotes() -> None:
     assert [row.value.key for row in rows[:-1]] == ["a-b", "a b", "c", "", '"']
 
 
-def test_deleted_namespaces() -> None:
-    rows = read('PD "x" . PD "x" <urn:g> . PD "x" <urn:s> <urn:g> . PD "x" <_:g> .')
-    with pytest.raises(TextError, match="does not end here"):
-        read('PD "x" <_:g> <urn:g> .')
-    assert rows[:-1] == [
-        delete_namespace("x", None, DEFAULT_GRAPH),
-        delete_namespace("x", None, G),
-        delete_namespace("x", S, G),
-        delete_namespace("x", None, BlankNode("g")),
-    ]
-
-
 def test_blank_nodes() -> None:
     text = "A <_:a> <urn:p> _:a.b <_:a\\u0020b> ."
     assert read(text)[0] == add(quad(BlankNode("a"), P, BlankNode("a.b"), BlankNode("a b")))
@@ -268,6 +256,7 @@ def test_what_is_written_is_plain() -> None:
         add_namespace("", S, DEFAULT_GRAPH),
         add_namespace("x", S, G),
         delete_namespace("x", None, DEFAULT_GRAPH),
+        delete_namespace("x", None, G),
         delete_namespace("x", None, BlankNode("g")),
         delete_namespace("x", S, G),
         delete_namespace("x", S, DEFAULT_GRAPH),
@@ -286,6 +275,7 @@ def test_what_is_written_is_plain() -> None:
         'PA "" <urn:s> .',
         'PA "x" <urn:s> <urn:g> .',
         'PD "x" .',
+        'PD "x" <urn:g> .',
         'PD "x" <_:g> .',
         'PD "x" <urn:s> <urn:g> .',
         'PD "x" <urn:s> <urn:x-arq:DefaultGraph> .',
@@ -354,6 +344,7 @@ def test_what_text_cannot_say() -> None:
         ('PA "x" <_:x> .', "a namespace is an IRI"),
         ('PA "x" <urn:x>', "does not end here"),
         ('PD "x"', "does not end here"),
+        ('PD "x" <_:g> <urn:g> .', "does not end here"),
         ("TX", "does not end here"),
         ("TX . TX .", "column 6: a row TX inside a transaction"),
         ("TC .", "a row TC outside a transaction"),

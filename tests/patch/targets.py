@@ -1,0 +1,89 @@
+"""Graphs, datasets and stores of every kind that a log can be replayed into."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyoxigraph as ox
+from rdflib import BNode, Dataset, Graph, Literal, URIRef
+from rdflib.graph import DATASET_DEFAULT_GRAPH_ID
+
+from jelly_plugins import oxigraph as oxigraph_backend
+from jelly_plugins import rdflib as rdflib_backend
+
+from .reference_model import Row
+
+XSD_STRING = "http://www.w3.org/2001/XMLSchema#string"
+
+
+class Target:
+    """A graph, dataset or store, and how it is read and changed."""
+
+    def __init__(self, store: Any) -> None:
+        self.store = store
+        self.is_graph = isinstance(store, Graph)
+        self.backend: Any = rdflib_backend if self.is_graph else oxigraph_backend
+
+    @property
+    def has_quads(self) -> bool:
+        return isinstance(self.store, Dataset) or not self.is_graph
+
+    def replay(self, log: Any, **settings: Any) -> Any:
+        return self.backend.replay(self.store, log, **settings)
+
+    def record(self, path: Path, **settings: Any) -> Any:
+        return self.backend.record(self.store, path, **settings)
+
+    def positions(self) -> list[Any]:
+        found: list[Any] = self.backend.positions(self.store)
+        return found
+
+    def rows(self) -> set[Row]:
+        """Its statements without the bookkeeping, as N-Quads has them."""
+        if not self.is_graph:
+            return {
+                tuple(str(term) for term in quad if term != ox.DefaultGraph())
+                for quad in self.store
+                if quad.graph_name != oxigraph_backend.BOOKKEEPING
+            }
+        found = set()
+        rows = self.store.quads() if self.has_quads else ((*each, None) for each in self.store)
+        for *triple, graph in rows:
+            default = graph in (None, DATASET_DEFAULT_GRAPH_ID)
+            if not triple[1].startswith("urn:jelly-plugins:"):
+                found.add(tuple(map(_text, triple if default else [*triple, graph])))
+        return found
+
+    def objects(self) -> list[str]:
+        """The objects of its statements in order, which are IRIs and strings."""
+        return sorted(row[2][1:-1] for row in self.rows())
+
+    def namespaces(self) -> dict[str, str]:
+        if self.is_graph:
+            return {name: str(iri) for name, iri in self.store.namespaces()}
+        return oxigraph_backend.namespaces(self.store)
+
+
+def _text(term: Any) -> str:
+    if isinstance(term, URIRef):
+        return f"<{term}>"
+    if isinstance(term, BNode):
+        return f"_:{term}"
+    assert isinstance(term, Literal)
+    lex = str(term).replace("\\", "\\\\").replace('"', '\\"')
+    if term.language:
+        return f'"{lex}"@{term.language}'
+    plain = term.datatype is None or str(term.datatype) == XSD_STRING
+    return f'"{lex}"' if plain else f'"{lex}"^^<{term.datatype}>'
+
+
+#: Makes empty ones; the folder is for those on disk.
+MAKERS: dict[str, Callable[[Path], Any]] = {
+    "Oxigraph in memory": lambda _: ox.Store(),
+    "Oxigraph on disk": lambda path: ox.Store(path / "store"),
+    "Graph": lambda _: Graph(),
+    "Dataset": lambda _: Dataset(),
+    "Graph, Oxigraph": lambda _: Graph(store="Oxigraph"),
+}
