@@ -127,6 +127,7 @@ def test_options_may_be_of_any_case(tmp_path: Path) -> None:
 
 
 def test_one_path_is_written() -> None:
+    assert given_path({"path": "a"}) == "a"
     with pytest.raises(OptionsError, match=r"give one path \(got a, b\)"):
         given_path({"paths": '["a", "b"]'})
 

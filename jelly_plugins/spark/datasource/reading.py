@@ -134,43 +134,37 @@ class FilePartition(InputPartition):
     splits: Sequence[FileSplit]
 
 
+@dataclass(eq=False)
 class _Reader:
     """What both readers of files have in common."""
 
-    def __init__(
-        self,
-        format: Format,  # noqa: A002
-        paths: Sequence[str],
-        settings: Settings,
-        schema: StructType,
-    ) -> None:
-        self._format = format
-        self._paths = paths
-        self._settings = settings
-        self._schema = schema
+    format: Format
+    paths: Sequence[str]
+    settings: Settings
+    schema: StructType
 
     @property
     def _files(self) -> Files:
-        return Files(self._settings["storageOptions"])
+        return Files(self.settings["storageOptions"])
 
     def _pack(self, found: Iterable[DataFile]) -> Sequence[InputPartition]:
         """Distribute files over partitions; without files, one empty partition."""
-        target = self._settings["maxPartitionBytes"]
+        target = self.settings["maxPartitionBytes"]
         files = self._files
-        splits = (split for file in found for split in self._format.split(file, files, target))
+        splits = (split for file in found for split in self.format.split(file, files, target))
         return [FilePartition(each) for each in pack(splits, target)] or [FilePartition(())]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """Read a partition; Spark calls this in a task."""
         assert isinstance(partition, FilePartition)
-        schema = arrow_schema(self._schema)
+        schema = arrow_schema(self.schema)
         for split in partition.splits:
             with self._files.open(split.path) as file:
                 try:
-                    yield from self._format.read(file, split, self._settings, schema)
+                    yield from self.format.read(file, split, self.settings, schema)
                 except JellyError as error:
                     error.locate(source=split.path)
-                    if not self._settings.is_permissive:
+                    if not self.settings.is_permissive:
                         raise
                     known = {"source": error.source, "frame": error.frame, CORRUPT: str(error)}
                     values = [
@@ -183,7 +177,7 @@ class FolderReader(_Reader, DataSourceReader):
     """Reads the existing files."""
 
     def partitions(self) -> Sequence[InputPartition]:
-        return self._pack(self._files.list(self._paths))
+        return self._pack(self._files.list(self.paths))
 
 
 class FolderStreamReader(_Reader, DataSourceStreamReader, SupportsTriggerAvailableNow):
@@ -191,13 +185,13 @@ class FolderStreamReader(_Reader, DataSourceStreamReader, SupportsTriggerAvailab
 
     @cached_property
     def _progress(self) -> Progress:
-        return Progress(self._files, self._paths)
+        return Progress(self._files, self.paths)
 
     def initialOffset(self) -> Offset:  # noqa: N802
         return INITIAL
 
     def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802
-        most = self._settings["maxFilesPerTrigger"]
+        most = self.settings["maxFilesPerTrigger"]
         return ReadAllAvailable() if most is None else ReadMaxFiles(most)
 
     def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802

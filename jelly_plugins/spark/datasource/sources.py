@@ -84,15 +84,17 @@ class _FolderSource(_Source):
         paths = given_paths(self.options)
         return FolderStreamReader(self._format(), paths, self._to_read(schema), schema)
 
-    def _written(self, schema: StructType) -> tuple[Format, str, StructType, Settings]:
-        """Check the options, and return the arguments of a writer."""
-        settings = self._settings(WRITING, " for writing")
-        return self._format(), given_path(self.options), schema, settings
+    def _to_write(self, schema: StructType) -> tuple[Format, Settings, str]:
+        """Check the columns and the options for writing, and return the arguments of a writer."""
+        settings, found = self._settings(WRITING, " for writing"), self._format()
+        path = given_path(self.options)
+        found.check(schema, settings)
+        return found, settings, path
 
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:
         from .writing import FolderWriter
 
-        return FolderWriter(*self._written(schema), overwrite=overwrite)
+        return FolderWriter(*self._to_write(schema), overwrite)
 
     def streamWriter(self, schema: StructType, overwrite: bool) -> DataSourceStreamWriter:  # noqa: N802
         from .writing import FolderStreamWriter
@@ -102,7 +104,7 @@ class _FolderSource(_Source):
                 "a stream of this format supports only output mode append: each batch adds files, "
                 "and replaces none"
             )
-        return FolderStreamWriter(*self._written(schema))
+        return FolderStreamWriter(*self._to_write(schema))
 
 
 class JellyDataSource(_FolderSource):

@@ -22,19 +22,22 @@ class ShardPartition(InputPartition):
     shard: Shard | None = None
 
 
+@dataclass(eq=False)
 class VersionReader(DataSourceReader):
     """Reads the quads of a version, which is determined when the partitions are. Does not implement
     ``pushFilters``, see :mod:`.reading`."""
 
-    def __init__(self, root: str, settings: Settings, schema: StructType) -> None:
-        self._storage = storage_at(root, settings["storageOptions"] or None)
-        self._settings = settings
-        self._schema = schema
+    root: str
+    settings: Settings
+    schema: StructType
+
+    def __post_init__(self) -> None:
+        self._storage = storage_at(self.root, self.settings["storageOptions"] or None)
 
     def partitions(self) -> Sequence[InputPartition]:
-        conditions = self._settings.conditions
+        conditions = self.settings.conditions
         pattern_of(conditions)
-        version = find(self._storage, self._settings["versionAsOf"])
+        version = find(self._storage, self.settings["versionAsOf"])
         key = conditions.get(version.shard_by)
         only = None if key is None else shard_of(key, len(version.shards))
         return [
@@ -48,8 +51,8 @@ class VersionReader(DataSourceReader):
         shard = partition.shard
         if shard is None:
             return
-        schema = arrow_schema(self._schema)
-        conditions = self._settings.conditions
+        schema = arrow_schema(self.schema)
+        conditions = self.settings.conditions
         rows = 0
         with reading(self._storage, shard) as store:
             for batch in scan(store, pattern_of(conditions)):

@@ -40,7 +40,6 @@ from pyspark.sql.datasource import (
     DataSourceStreamArrowWriter,
     WriterCommitMessage,
 )
-from pyspark.sql.types import StructType
 
 from ...errors import JellyError, SourceError
 from .columns import plain
@@ -192,20 +191,13 @@ class Written(WriterCommitMessage):
         return [message for message in messages if isinstance(message, cls)]
 
 
+@dataclass(eq=False)
 class _Writer:
     """What both writers have in common."""
 
-    def __init__(
-        self,
-        format: Format,  # noqa: A002
-        path: str,
-        schema: StructType,
-        settings: Settings,
-    ) -> None:
-        format.check(schema, settings)
-        self._format = format
-        self._path = path
-        self._settings = settings
+    format: Format
+    settings: Settings
+    path: str
 
     def _write(self, batches: Iterator[pa.RecordBatch], output: Output) -> Written:
         """Write the rows of a task. Errors have the file, and the row, counted from the task's
@@ -214,12 +206,12 @@ class _Writer:
         task = 0 if context is None else context.partitionId()
         names: list[str] = []
         rows = 0
-        parts = self._format.divide(plain(batch) for batch in batches if batch.num_rows)
-        suffix = self._format.suffix + self._settings.suffix
+        parts = self.format.divide(plain(batch) for batch in batches if batch.num_rows)
+        suffix = self.format.suffix + self.settings.suffix
         while (first := next(parts, None)) is not None:
             with output.new_file(task, suffix) as (name, file):
                 unique = f"{output.job}-{task}-{len(names)}"
-                writer = self._format.writer(file, unique, first.schema, self._settings)
+                writer = self.format.writer(file, unique, first.schema, self.settings)
                 ahead = None
                 try:
                     writer.add(first)
@@ -240,20 +232,15 @@ class _Writer:
         return Written(names, output)
 
 
+@dataclass(eq=False)
 class FolderWriter(_Writer, DataSourceArrowWriter):
     """Writes a DataFrame; Spark creates one, and sends it to every task."""
 
-    def __init__(
-        self,
-        format: Format,  # noqa: A002
-        path: str,
-        schema: StructType,
-        settings: Settings,
-        *,
-        overwrite: bool,
-    ) -> None:
-        super().__init__(format, path, schema, settings)
-        self._output = Output(path, settings["storageOptions"], overwrite=overwrite)
+    overwrite: bool
+
+    def __post_init__(self) -> None:
+        storage = self.settings["storageOptions"]
+        self._output = Output(self.path, storage, overwrite=self.overwrite)
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> Written:
         return self._write(iterator, self._output)
@@ -275,8 +262,8 @@ class FolderStreamWriter(_Writer, DataSourceStreamArrowWriter):
         query, batch = context.getLocalProperty(_QUERY), context.getLocalProperty(_BATCH)
         assert query is not None
         assert batch is not None
-        storage = self._settings["storageOptions"]
-        return self._write(iterator, StreamOutput(self._path, query, int(batch), storage))
+        storage = self.settings["storageOptions"]
+        return self._write(iterator, StreamOutput(self.path, query, int(batch), storage))
 
     def commit(self, messages: Sequence[WriterCommitMessage | None], batchId: int) -> None:  # noqa: ARG002, N803
         written = Written.each(messages)

@@ -161,7 +161,7 @@ def apply_patches(
         )
     logs: Any = src if isinstance(src, list | tuple) else [src]
     session: Any = None if frame is None else frame.sparkSession
-    if session is None and all(isinstance(log, str | os.PathLike) for log in logs):
+    if session is None and logs and all(isinstance(log, str | os.PathLike) for log in logs):
         session = spark
     query = None if session is None else _query(session)
     shards, shard_by = wanted.shards, wanted.shard_by
@@ -227,7 +227,7 @@ def batch_sink(
         batch.
     :raises TypeError, ValueError: a setting has an invalid type, or is out of range.
     """
-    check_layout(shards, shard_by)
+    ApplySettings(application=application, batch=0, shards=shards, shard_by=shard_by)
     # The connection to a bucket is reused.
     storage: Any = storage_at(root, storage_options)
 

@@ -350,11 +350,14 @@ def numbers_of(names: Iterable[str]) -> list[int]:
 
 
 @contextmanager
-def unreadable(what: str, source: str) -> Iterator[None]:
-    """Convert exceptions that Oxigraph raises for a damaged store to a :class:`RootError`."""
+def root_errors(what: str, source: str, *passed: type[Exception]) -> Iterator[None]:
+    """Convert exceptions of the file system, and those that Oxigraph raises for a damaged store, to
+    a :class:`RootError`, except those of some types."""
     try:
         yield
     except JellyError:
+        raise
+    except passed:
         raise
     except (OSError, RuntimeError, ValueError) as error:
         raise RootError(f"{what}: {error}", source=source) from error
@@ -378,14 +381,17 @@ class Folder:
     def versions(self) -> list[int]:
         """Return the numbers of all versions, in order."""
         try:
-            with self._errors("its versions cannot be listed", FileNotFoundError):
+            with root_errors("its versions cannot be listed", self.name, FileNotFoundError):
                 return numbers_of(f"{VERSIONS}/{name}" for name in os.listdir(self.root / VERSIONS))
         except FileNotFoundError:
             return []
 
     def check_new(self) -> None:
         """Check that there are only files of a sharded store, such as a killed process leaves."""
-        with suppress(FileNotFoundError), self._errors("it cannot be listed", FileNotFoundError):
+        with (
+            suppress(FileNotFoundError),
+            root_errors("it cannot be listed", self.name, FileNotFoundError),
+        ):
             for name in os.listdir(self.root):
                 if name != VERSIONS and not name.startswith("shard="):
                     raise RootError(
@@ -399,7 +405,7 @@ class Folder:
         :raises FileNotFoundError: it does not exist.
         """
         with (
-            self._errors(f"version {number} cannot be read", FileNotFoundError),
+            root_errors(f"version {number} cannot be read", self.name, FileNotFoundError),
             (self.root / version_file(number)).open("rb") as file,
         ):
             return file.read(MAX_BYTES + 1)
@@ -411,7 +417,7 @@ class Folder:
         """
         path = self.root / version_file(number)
         temporary = path.parent / f".{uuid4().hex}"
-        with self._errors(f"version {number} cannot be written", FileExistsError):
+        with root_errors(f"version {number} cannot be written", self.name, FileExistsError):
             try:
                 path.parent.mkdir(parents=True, exist_ok=True)
                 temporary.write_bytes(data)
@@ -485,22 +491,12 @@ class Folder:
 
     def remove(self, names: Iterable[str]) -> None:
         """Remove files of versions, and names from :meth:`stored`; missing ones are ignored."""
-        with self._errors("it cannot be removed"):
+        with root_errors("it cannot be removed", self.name):
             for path in map(self.root.joinpath, names):
                 if path.is_dir():
                     shutil.rmtree(path, ignore_errors=True)
                 else:
                     path.unlink(missing_ok=True)
-
-    @contextmanager
-    def _errors(self, what: str, *passed: type[OSError]) -> Iterator[None]:
-        """Convert the exceptions of the file system, except those of some types."""
-        try:
-            yield
-        except passed:
-            raise
-        except OSError as error:
-            raise RootError(f"{what}: {error}", source=self.name) from error
 
 
 Storage: TypeAlias = "Folder | Bucket"

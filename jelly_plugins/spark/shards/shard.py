@@ -32,7 +32,7 @@ from ...errors import JellyError, LimitError, TermError, TextError
 from ...oxigraph.canonical import KNOWN_DATATYPE, SURE_TERMS, SURE_TYPED
 from ...oxigraph.rows import RowFactory
 from ...reserved import reject_graph
-from .root import RootError, Shard, Storage, unreadable
+from .root import RootError, Shard, Storage, root_errors
 
 #: Operations on statements: their terms, and whether they are added.
 OPERATIONS: Final = QUADS.append(pa.field("add", pa.bool_()))
@@ -72,7 +72,7 @@ def change(
     try:
         with storage.open(base) as opened, storage.making(number) as folder:
             if opened is not None:
-                with unreadable(f"{base.store} cannot be copied", storage.name):
+                with root_errors(f"{base.store} cannot be copied", storage.name):
                     copy(opened, folder)
             with _rejections(storage.name):
                 store = Store(str(folder))

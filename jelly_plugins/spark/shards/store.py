@@ -44,8 +44,8 @@ from .root import (
     commit,
     every,
     find,
+    root_errors,
     shard_of,
-    unreadable,
     version_file,
     whole_number,
 )
@@ -95,7 +95,7 @@ def storage_at(root: AnyRoot | Storage, options: Mapping[str, Any] | None = None
 @contextmanager
 def reading(storage: Storage, shard: Shard) -> Iterator[Store]:
     """Open the store of a shard that is not empty."""
-    with storage.open(shard) as folder, unreadable(f"{shard.store} cannot be read", storage.name):
+    with storage.open(shard) as folder, root_errors(f"{shard.store} cannot be read", storage.name):
         yield Store.read_only(str(folder))
 
 
@@ -199,7 +199,7 @@ class ShardedStore:
         return (store for number in numbers if (store := self.shard(number)) is not None)
 
     def _reading(self) -> Any:
-        return unreadable(f"version {self.version} cannot be read", self._storage.name)
+        return root_errors(f"version {self.version} cannot be read", self._storage.name)
 
     # Queries
 

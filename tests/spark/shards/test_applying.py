@@ -194,10 +194,19 @@ def test_settings_are_checked_before_anything_is_written(
 ) -> None:
     with pytest.raises((ValueError, TypeError), match=message):
         apply_patches(None, b"TX . TC .", tmp_path / "root", **settings)
-    if "application" not in settings:
-        with pytest.raises((ValueError, TypeError)):
-            batch_sink(tmp_path / "root", application="a", **settings)
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("settings", [{"shards": 0}, {"shard_by": "x"}, {"application": 1}])
+def test_settings_of_a_sink_are_checked_at_once(tmp_path: Path, settings: Any) -> None:
+    with pytest.raises((ValueError, TypeError)):
+        batch_sink(tmp_path, **{"application": "a", **settings})
+
+
+def test_no_files_are_no_log(tmp_path: Path) -> None:
+    for spark in (None, object()):
+        done = apply_patches(spark, [], tmp_path / "root")  # type: ignore[arg-type]
+        assert not done.committed
 
 
 def test_a_store_keeps_its_layout(tmp_path: Path) -> None:
