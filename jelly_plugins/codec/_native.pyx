@@ -55,6 +55,7 @@ from .common import positions, terms
 from .patch import columns as reference_patch_columns
 from .patch import decoder as reference_patch_decoder
 from .patch import encoder as reference_patch_encoder
+from .common import row_reader as reference_rows
 from .common import term_reader as reference_terms
 from .common import term_writer as reference_writer
 from .text import transcoding as reference_text

@@ -213,14 +213,6 @@ def test_rows_before_an_error_are_kept(kernel: Kernel, format_: Format) -> None:
     assert decoder.flush() == []
 
 
-def test_a_frame_must_be_consumed(kernel: Kernel) -> None:
-    [frame] = frames_of(ROWS)
-    decoder = kernel.ColumnDecoder(batch_rows=1)
-    next(iter(decoder.decode(frame)))
-    with pytest.raises(OrderError):
-        list(decoder.decode(frame))
-
-
 def test_a_stream_without_options(kernel: Kernel) -> None:
     with pytest.raises(OptionsError):
         kernel.ColumnDecoder().finish()

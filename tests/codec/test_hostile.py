@@ -19,6 +19,7 @@ from jelly_plugins import (
     Limits,
     Literal,
     OptionsError,
+    OrderError,
     Quad,
     SourceError,
     StatementError,
@@ -54,7 +55,7 @@ from jelly_plugins.patch import PatchReader
 
 from .. import programs
 from . import wire_builder as w
-from .conftest import Format, Kernel
+from .conftest import FORMATS, Format, Kernel
 from .input_kinds import Trickle
 from .real_data import weather_frames
 
@@ -188,12 +189,16 @@ def test_a_huge_field_length_is_rejected(kernel: Kernel, length: int, tag: str) 
         kernel.decode(w.frame(w.options()) + inside)
 
 
-def test_every_frame_size_has_a_limit(kernel: Kernel) -> None:
-    data = w.frame(w.options(), *w.SPO, *[w.spo()] * 10)
-    assert kernel.decode(data, limits=Limits(frame_bytes=len(data), frame_rows=14))
-    for limits in (Limits(frame_bytes=len(data) - 1), Limits(frame_rows=13)):
-        with pytest.raises(LimitError) as caught:
-            kernel.decode(data, limits=limits)
+def test_every_frame_size_has_a_limit(kernel: Kernel, format_: Format) -> None:
+    one = w.iri(name=1)
+    rows = [format_.triple(one, one, one), *[format_.triple()] * 5]
+    data = w.frame(format_.options(), *format_.wire.SPO, *rows)
+    most = {"frame_bytes": len(data), "frame_rows": 10, "frame_repeats": 5}
+    most |= {"string_bytes": 5, "frame_expansion": 5}
+    assert len(format_.statements(kernel, data, limits=Limits(**most))) == 6
+    for name, value in most.items():
+        with pytest.raises(LimitError, match=name) as caught:
+            format_.statements(kernel, data, limits=Limits(**{name: value - 1}))
         assert caught.value.frame == 0
 
 
@@ -550,6 +555,63 @@ def test_frames_of_a_part_have_the_numbers_of_the_whole(kernel: Kernel) -> None:
     with pytest.raises(JellyError) as caught:
         decoder.decode(w.frame(w.spo()))
     assert (caught.value.frame, caught.value.row) == (8, 0)
+
+
+# Frames out of turn
+
+#: Decoders by name, and those whose output is consumed chunk by chunk.
+DECODERS: dict[str, dict[str, Any]] = {
+    "Decoder": {"factory": GenericFactory()},
+    "PatchDecoder": {"factory": GenericFactory()},
+    "TextDecoder": {},
+    "ColumnDecoder": {"batch_rows": 1},
+    "PatchColumnDecoder": {"batch_rows": 1},
+}
+CHUNKED = list(DECODERS)[2:]
+
+
+def frames_for(name: str) -> list[bytes]:
+    """Two frames of the format that a decoder reads, with a statement each."""
+    f = FORMATS[name.startswith("Patch")]
+    one = w.iri(name=1)
+    row = f.triple(one, one, one)
+    return [w.frame(f.options(), *f.wire.SPO, row), w.frame(row)]
+
+
+@pytest.mark.parametrize("name", DECODERS)
+def test_nothing_is_decoded_after_an_error(kernel: Kernel, name: str) -> None:
+    decoder = getattr(kernel, name)(**DECODERS[name])
+    frames = frames_for(name)
+    take = list if name in CHUNKED else lambda frame: frame
+    take(decoder.decode(frames[0]))
+    with pytest.raises(WireError):
+        take(decoder.decode(frames[1] + b"\x0a\x00"))
+    with pytest.raises(OrderError, match="after an error") as caught:
+        take(decoder.decode(frames[1]))
+    assert caught.value.frame == 1
+
+
+@pytest.mark.parametrize("name", CHUNKED)
+def test_a_frame_is_consumed_before_the_next_one(kernel: Kernel, name: str) -> None:
+    decoder = getattr(kernel, name)(**DECODERS[name])
+    frames = frames_for(name)
+    next(iter(decoder.decode(frames[0])))
+    with pytest.raises(OrderError, match="before the one before it is taken"):
+        list(decoder.decode(frames[1]))
+
+
+@pytest.mark.parametrize("name", ["Decoder", "PatchDecoder"])
+def test_a_decoder_cannot_be_entered_twice(kernel: Kernel, name: str) -> None:
+    frames = frames_for(name)
+
+    class Reentrant(GenericFactory):
+        def iri(self, value: str) -> Iri:  # type: ignore[override]
+            decoder.decode(frames[1])
+            return Iri(value)
+
+    decoder = getattr(kernel, name)(Reentrant())
+    with pytest.raises(OrderError, match="before the one before it is taken"):
+        decoder.decode(frames[0])
 
 
 # Factories that raise errors

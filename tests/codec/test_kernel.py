@@ -134,22 +134,6 @@ def column_batches(kernel: Any, frames: list[bytes]) -> list[Any]:
     return [*batches, *decoder.finish()]
 
 
-@pytest.mark.parametrize("name", ["Decoder", "PatchDecoder"])
-def test_a_decoder_cannot_be_entered_twice(name: str) -> None:
-    frame = patch() if name == "PatchDecoder" else stream()[0]
-
-    class Reentrant(GenericFactory):
-        def iri(self, value: str) -> Iri:  # type: ignore[override]
-            decoder.decode(frame)
-            return Iri(value)
-
-    decoder = getattr(native(), name)(Reentrant())
-    with pytest.raises(OrderError, match="while decoding"):
-        decoder.decode(frame)
-    with pytest.raises(OrderError, match="after an error"):
-        decoder.decode(frame)
-
-
 def test_operations_in_reference_cycles_are_collected() -> None:
     collected: list[int] = []
 
@@ -204,15 +188,6 @@ def test_rows_without_a_kind_are_rejected() -> None:
         with pytest.raises(KeyError):
             encoder.add([(None, Quad(Iri("urn:s"), Iri("urn:p"), Iri("urn:o"), Iri("urn:g")))])
         assert not encoder.inside_patch
-
-
-def test_a_frame_of_text_must_be_consumed() -> None:
-    kernel = native()
-    frames = stream()
-    decoder = kernel.TextDecoder()
-    next(decoder.decode(frames[0]))
-    with pytest.raises(OrderError):
-        list(decoder.decode(frames[1]))
 
 
 def test_text_of_repeats_is_yielded_in_bounded_chunks() -> None:

@@ -358,6 +358,17 @@ def test_datatypes_of_tagged_strings_need_a_tag(
 # Text in several chunks
 
 
+@pytest.mark.parametrize("before", [b"", LINE.encode()])
+def test_the_start_of_a_line_has_a_limit(kernel: Kernel, before: bytes) -> None:
+    encoder = kernel.TextEncoder(StreamOptions(), limits=Limits(frame_bytes=200))
+    assert encoder.feed(before + b"<urn:") == []
+    with pytest.raises(LimitError, match="the length of a line is 205"):
+        encoder.feed(b"s" * 200)
+    encoder = kernel.TextEncoder(StreamOptions(), limits=Limits(frame_bytes=200))
+    with pytest.raises(LimitError, match="the length of a line is 201"):
+        encoder.feed(before + b"s" * 201)
+
+
 def test_parsers_with_different_options() -> None:
     # An encoder may get lines of more than one parser.
     encoder = native().Encoder(StreamOptions())

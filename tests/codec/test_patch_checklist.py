@@ -155,20 +155,6 @@ def test_readers_accept(kernel: Kernel, frames: list[bytes], expected: list[Oper
     assert kernel.operations(*frames) == expected
 
 
-def test_limits_hold(kernel: Kernel) -> None:
-    repeats = w.frame(OF_TRIPLES, *w.SPO, w.add(*w.spo()), *[w.delete()] * 5)
-    assert len(kernel.operations(repeats)) == 7
-    for limits in (
-        Limits(frame_repeats=4),
-        Limits(frame_rows=9),
-        Limits(frame_bytes=len(repeats) - 1),
-        Limits(string_bytes=4),
-        Limits(frame_expansion=14),
-    ):
-        with pytest.raises(LimitError):
-            kernel.operations(repeats, limits=limits)
-
-
 @pytest.mark.parametrize("stream", [w.FLAT, w.PUNCTUATED])
 def test_a_transaction_ends_before_the_stream(kernel: Kernel, stream: PatchStreamType) -> None:
     with pytest.raises(TruncatedError, match="ends inside a transaction"):

@@ -26,6 +26,10 @@ from .wire import BYTES, read_field, read_fields, wrong_type
 ROW_NUMBER: Final = 1
 ROW_TAG: Final = ROW_NUMBER << 3 | BYTES
 
+NOT_ITS_TURN: Final = (
+    "no frame can be decoded after an error, nor before the one before it is taken"
+)
+
 
 class RowFormat:
     """The rows of a format.
@@ -70,6 +74,8 @@ class RowReader(ABC):
         self.options: Any = None
         #: What the frame before may have expanded to.
         self._usual = 0
+        #: Whether a frame is not decoded, or its contents are not taken, or it ended in an error.
+        self._unfinished = False
 
     @property
     def state(self) -> Any:
@@ -82,7 +88,13 @@ class RowReader(ABC):
         return self._frames
 
     def _decode_frame(self, data: bytes, frame: Any, taken: list[Any]) -> None:
-        """Decode a frame into ``frame`` and its statements into ``taken``."""
+        """Decode a frame into ``frame`` and its statements into ``taken``.
+
+        :raises OrderError: the previous frame is unfinished.
+        """
+        if self._unfinished:
+            raise OrderError(NOT_ITS_TURN, frame=self._frames)
+        self._unfinished = True
         try:
             if len(data) > self._limits.frame_bytes:
                 raise over(self._limits, "frame_bytes", len(data), "the length of a frame")
@@ -93,6 +105,7 @@ class RowReader(ABC):
             error.locate(frame=frame.index, row=frame.rows - 1 if in_a_row else None)
             raise
         self._frames += 1
+        self._unfinished = False
 
     def _decode_rows(self, data: bytes, frame: Any, taken: list[Any]) -> None:
         format_ = self._format

@@ -13,13 +13,12 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
-from ...errors import OrderError, TermError
+from ...errors import TermError
 from ..common.limits import DEFAULT_LIMITS, Limits
 from ..common.terms import Iri, Literal, TermFactory
 from ..text.columns import (
     DEFAULT_BATCH_BYTES,
     DEFAULT_BATCH_ROWS,
-    NOT_ITS_TURN,
     Batch,
     Columns,
 )
@@ -189,8 +188,6 @@ class PatchColumnDecoder(PatchDecoder):
     ) -> None:
         self._gathered = OperationGatherer(limits, batch_rows, batch_bytes)
         super().__init__(text_factory(notation, validator, limits), limits=limits, strict=strict)
-        #: Whether a frame is not consumed yet, or ended in an error.
-        self._unfinished = False
 
     def decode(self, data: bytes) -> Iterator[OperationColumns]:  # type: ignore[override]
         """Decode the next frame, and return an iterator over the full columns. Exhaust it before
@@ -199,10 +196,9 @@ class PatchColumnDecoder(PatchDecoder):
         :param data: the frame's bytes, without a delimiter.
         :raises JellyError: with frame and row, on any error.
         """
-        if self._unfinished:
-            raise OrderError(NOT_ITS_TURN, frame=self.next_frame)
+        operations = super().decode(data).operations
         self._unfinished = True
-        yield from self._gathered.add(super().decode(data).operations)
+        yield from self._gathered.add(operations)
         self._unfinished = False
 
     def flush(self) -> list[OperationColumns]:

@@ -142,7 +142,7 @@ class PatchDecoder(RowReader):
     :ivar deviations: the accepted deviations, as the errors that strict reading would raise: each
         kind once, with the position of its first occurrence.
 
-    After an error the decoder's state is undefined: the stream ends there.
+    After an error the decoder decodes no further frames.
 
     >>> from jelly_plugins.codec import GenericFactory, PatchEncoder
     >>> [frame] = PatchEncoder(PatchOptions()).add([BEGIN, COMMIT, END])

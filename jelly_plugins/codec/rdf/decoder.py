@@ -97,7 +97,7 @@ class Decoder(RowReader):
     :param limits: the limits on untrusted input.
     :param first_frame: number of the first frame, if the stream is part of a longer one.
 
-    After an error the decoder's state is undefined: the stream ends there.
+    After an error the decoder decodes no further frames.
 
     >>> from jelly_plugins.codec import Encoder, GenericFactory, Iri, StreamOptions, Triple
     >>> encoder = Encoder(StreamOptions())

@@ -35,10 +35,6 @@ DEFAULT_BATCH_ROWS: Final = 1 << 14
 #: Number of bytes of text, in all columns together, after which columns are returned.
 DEFAULT_BATCH_BYTES: Final = 1 << 24
 
-NOT_ITS_TURN: Final = (
-    "no frame can be decoded after an error, nor before the one before it is taken"
-)
-
 #: An empty string often means that a name is missing, so that it does not mean the default graph.
 EMPTY_GRAPH: Final = "graph: an empty string does not name a graph; use null for the default graph"
 
@@ -201,8 +197,6 @@ class ColumnDecoder(Decoder):
         super().__init__(
             TextFactory(notation, limits=limits), limits=limits, first_frame=first_frame
         )
-        #: Whether a frame is not consumed yet, or ended in an error.
-        self._unfinished = False
 
     def decode(self, data: bytes) -> Iterator[Columns]:  # type: ignore[override]
         """Decode the next frame, and return an iterator over the full columns. Exhaust it before
@@ -213,10 +207,9 @@ class ColumnDecoder(Decoder):
             have been yielded before; :meth:`flush` returns none of its rows.
         """
         number = self.next_frame
-        if self._unfinished:
-            raise OrderError(NOT_ITS_TURN, frame=number)
+        statements = super().decode(data).statements
         self._unfinished = True
-        for statement in super().decode(data).statements:
+        for statement in statements:
             self._batch.add(statement, number)
             if self._batch.is_full(len(self._batch.rows)):
                 yield self._batch.take()

@@ -201,8 +201,10 @@ class TextDecoder(Decoder):
         """
         pending: list[str] = []
         size = 0
-        self._long_bytes = max(0, self._long_bytes - self._usual)
+        usual = self._usual
         frame = super().decode(data)
+        self._unfinished = True
+        self._long_bytes = max(0, self._long_bytes - usual)
         statements, frame.statements = frame.statements, []
         frame.graphs = []
         self.frame = frame
@@ -228,6 +230,7 @@ class TextDecoder(Decoder):
             yield "".join(pending).encode()
         self.last_frame = frame
         self.frame = None
+        self._unfinished = False
 
 
 def too_much(limits: Limits, long_bytes: int) -> LimitError:

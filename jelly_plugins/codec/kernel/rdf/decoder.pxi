@@ -62,7 +62,7 @@ cdef class ObjectDecoder:
         if type(data) is not bytes:
             data = bytes(memoryview(data))
         if self.failed or self.busy:
-            raise OrderError("nothing can be decoded after an error, nor while decoding")
+            raise OrderError(reference_rows.NOT_ITS_TURN, frame=self.frames)
         data = held(data)
         frame = self._new_frame(len(data))
         self.busy = self.failed = True

@@ -191,7 +191,7 @@ cdef class ChunkDecoder:
         if self.busy:
             raise OrderError("another thread is using the decoder")
         if begins and self.frame is not None:
-            raise OrderError(reference_columns.NOT_ITS_TURN, frame=self.next_frame)
+            raise OrderError(reference_rows.NOT_ITS_TURN, frame=self.next_frame)
         self.busy = True
         return 0
 
