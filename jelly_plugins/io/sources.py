@@ -135,7 +135,8 @@ class Input(Closing):
         self._opened: Any = None
         self.name = name_of(src)
         if isinstance(src, bytes | bytearray | memoryview):
-            file: Any = io.BytesIO(src)
+            # A view may have gaps.
+            file: Any = io.BytesIO(bytes(src))
         elif isinstance(src, str | os.PathLike):
             path = os.fspath(src)
             file = self._opened = _open_url(path) if "://" in path else _open_path(path)
