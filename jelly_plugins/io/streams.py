@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from itertools import chain, islice
 from typing import (
@@ -20,7 +19,6 @@ from typing import (
     NamedTuple,
     NoReturn,
     Protocol,
-    Self,
     TypeAlias,
     TypedDict,
     TypeVar,
@@ -412,15 +410,26 @@ class FrameReader(StreamReader[Frame[StatementT, IriT, GraphT]], Generic[Stateme
         #: Frames that were read to find the options, and not given yet.
         self._peeked: deque[Any] = deque()
 
-    def __iter__(self) -> Self:
-        # Not the generator: the options may be read between two frames.
-        return self
+        self._frames = self._all()
+
+    def __iter__(self) -> Iterator[Frame[StatementT, IriT, GraphT]]:
+        return self._frames
 
     def __next__(self) -> Frame[StatementT, IriT, GraphT]:
-        with suppress(IndexError):
-            frame: Frame[StatementT, IriT, GraphT] = self._peeked.popleft()
-            return frame
-        return next(self._decoding)
+        return next(self._frames)
+
+    def _all(self) -> Iterator[Frame[StatementT, IriT, GraphT]]:
+        peeked = self._peeked
+        while True:
+            while peeked:
+                yield peeked.popleft()
+            for frame in self._decoding:
+                yield frame
+                # The options may be read between two frames.
+                if peeked:
+                    break
+            else:
+                return
 
     @property
     def delimited(self) -> bool | None:
