@@ -75,15 +75,10 @@ def zstandard_module() -> Any:
     return library("zstandard", "Zstandard", "zstd")
 
 
-def _zstd() -> _Decompressor:
-    decompressor: _Decompressor = zstandard_module().ZstdDecompressor().decompressobj()
-    return decompressor
-
-
 _DECOMPRESSORS: Final[dict[str, Callable[[], _Decompressor]]] = {
     "gzip": lambda: zlib.decompressobj(wbits=31),
     "bz2": bz2.BZ2Decompressor,
-    "zstd": _zstd,
+    "zstd": lambda: zstandard_module().ZstdDecompressor().decompressobj(),
 }
 
 

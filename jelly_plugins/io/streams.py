@@ -18,7 +18,6 @@ from typing import (
     Generic,
     NamedTuple,
     NoReturn,
-    Protocol,
     TypeAlias,
     TypedDict,
     TypeVar,
@@ -192,15 +191,6 @@ def first_options(data: bytes, limits: Limits) -> StreamOptions | None:
         return None
 
 
-class _Decoding(Protocol):
-    """The position of a decoder in a stream."""
-
-    @property
-    def options(self) -> StreamOptions | None: ...
-    @property
-    def next_frame(self) -> int: ...
-
-
 class FrameBytes(Closing):
     """The frames of a source as bytes, one after the other; a context manager that closes it. For
     one thread at a time.
@@ -269,9 +259,9 @@ class FrameBytes(Closing):
         self._frames = _after(peeked, rest)
         return options
 
-    def reject(self, error: JellyError, decoder: _Decoding) -> NoReturn:
-        """Raise an error of ``decoder`` with its place, or a better one where the source is no
-        Jelly-RDF at all."""
+    def reject(self, error: JellyError, decoder: Any) -> NoReturn:
+        """Raise an error of a decoder of the codec with its place, or a better one where the source
+        is no Jelly-RDF at all."""
         if decoder.options is None:
             kind = _other_kind(self._opening)
             if kind is not None:
