@@ -46,6 +46,17 @@ def compression_of(name: str) -> str | None:
     return SUFFIXES.get(os.path.splitext(name)[1].lower())
 
 
+def compression_for(name: str) -> str | None:
+    """The compression of a file that is written.
+
+    :raises SourceError: the name indicates one that is not supported.
+    """
+    ending = os.path.splitext(name)[1].lower()
+    if ending in UNSUPPORTED_SUFFIXES:
+        raise SourceError(f"{ending[1:]} is not supported: use {', '.join(SUFFIXES)}", source=name)
+    return compression_of(name)
+
+
 def check_jelly_name(dst: Destination) -> None:
     """Check a destination that gets Jelly: readers choose the format by a path's ending."""
     if not isinstance(dst, str | os.PathLike):
@@ -90,11 +101,8 @@ def open_output(dst: Destination) -> Iterator[Writable]:
         name = os.fspath(dst)
         if not name:
             raise SourceError("the name of the output is empty")
-        if (ending := os.path.splitext(name)[1].lower()) in UNSUPPORTED_SUFFIXES:
-            raise SourceError(
-                f"{ending[1:]} is not supported: use {', '.join(SUFFIXES)}", source=name
-            )
-        with _open_path(name) as file, compressed(file, compression_of(name)) as out:
+        compression = compression_for(name)
+        with _open_path(name) as file, compressed(file, compression) as out:
             yield out
         return
     if not hasattr(dst, "write"):

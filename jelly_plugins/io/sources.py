@@ -75,15 +75,10 @@ def zstandard_module() -> Any:
     return library("zstandard", "Zstandard", "zstd")
 
 
-def _zstd() -> _Decompressor:
-    decompressor: _Decompressor = zstandard_module().ZstdDecompressor().decompressobj()
-    return decompressor
-
-
 _DECOMPRESSORS: Final[dict[str, Callable[[], _Decompressor]]] = {
     "gzip": lambda: zlib.decompressobj(wbits=31),
     "bz2": bz2.BZ2Decompressor,
-    "zstd": _zstd,
+    "zstd": lambda: zstandard_module().ZstdDecompressor().decompressobj(),
 }
 
 
@@ -135,7 +130,8 @@ class Input(Closing):
         self._opened: Any = None
         self.name = name_of(src)
         if isinstance(src, bytes | bytearray | memoryview):
-            file: Any = io.BytesIO(src)
+            # A view may have gaps.
+            file: Any = io.BytesIO(bytes(src))
         elif isinstance(src, str | os.PathLike):
             path = os.fspath(src)
             file = self._opened = _open_url(path) if "://" in path else _open_path(path)

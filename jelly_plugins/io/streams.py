@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from itertools import chain, islice
 from typing import (
@@ -19,8 +18,6 @@ from typing import (
     Generic,
     NamedTuple,
     NoReturn,
-    Protocol,
-    Self,
     TypeAlias,
     TypedDict,
     TypeVar,
@@ -194,15 +191,6 @@ def first_options(data: bytes, limits: Limits) -> StreamOptions | None:
         return None
 
 
-class _Decoding(Protocol):
-    """The position of a decoder in a stream."""
-
-    @property
-    def options(self) -> StreamOptions | None: ...
-    @property
-    def next_frame(self) -> int: ...
-
-
 class FrameBytes(Closing):
     """The frames of a source as bytes, one after the other; a context manager that closes it. For
     one thread at a time.
@@ -271,9 +259,9 @@ class FrameBytes(Closing):
         self._frames = _after(peeked, rest)
         return options
 
-    def reject(self, error: JellyError, decoder: _Decoding) -> NoReturn:
-        """Raise an error of ``decoder`` with its place, or a better one where the source is no
-        Jelly-RDF at all."""
+    def reject(self, error: JellyError, decoder: Any) -> NoReturn:
+        """Raise an error of a decoder of the codec with its place, or a better one where the source
+        is no Jelly-RDF at all."""
         if decoder.options is None:
             kind = _other_kind(self._opening)
             if kind is not None:
@@ -412,15 +400,26 @@ class FrameReader(StreamReader[Frame[StatementT, IriT, GraphT]], Generic[Stateme
         #: Frames that were read to find the options, and not given yet.
         self._peeked: deque[Any] = deque()
 
-    def __iter__(self) -> Self:
-        # Not the generator: the options may be read between two frames.
-        return self
+        self._frames = self._all()
+
+    def __iter__(self) -> Iterator[Frame[StatementT, IriT, GraphT]]:
+        return self._frames
 
     def __next__(self) -> Frame[StatementT, IriT, GraphT]:
-        with suppress(IndexError):
-            frame: Frame[StatementT, IriT, GraphT] = self._peeked.popleft()
-            return frame
-        return next(self._decoding)
+        return next(self._frames)
+
+    def _all(self) -> Iterator[Frame[StatementT, IriT, GraphT]]:
+        peeked = self._peeked
+        while True:
+            while peeked:
+                yield peeked.popleft()
+            for frame in self._decoding:
+                yield frame
+                # The options may be read between two frames.
+                if peeked:
+                    break
+            else:
+                return
 
     @property
     def delimited(self) -> bool | None:

@@ -205,6 +205,7 @@ def load(
     settings = replace(settings, **options)
     form = settings.format_for(src)
     sink = GraphSink(graph)
+    reject_graph(str(sink.default.identifier), what="what is to be loaded")
     terms: dict[str, Any] = {
         "blank_nodes": blank_nodes,
         "generalized": generalized,

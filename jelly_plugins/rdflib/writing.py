@@ -28,7 +28,7 @@ from rdflib.term import Literal, URIRef
 from ..codec import DEFAULT_GRAPH, Encoder, LogicalType, PhysicalType, StreamOptions
 from ..codec.common.options import GROUPED
 from ..errors import OptionsError, TermError
-from ..io.sinks import Destination, compressed, compression_of
+from ..io.sinks import Destination, compressed, compression_for
 from ..io.sources import did_you_mean
 from ..io.streams import BATCH, Steps, StreamWriteOptions, WriteSettings, write_delimited
 from ..reserved import is_reserved
@@ -316,7 +316,7 @@ class BytesSerializer(Serializer):
         # A caller that compresses the stream itself passes another kind of object.
         if isinstance(stream, io.BufferedWriter) and isinstance(stream.raw, io.FileIO):
             name = stream.raw.name
-            compression = compression_of(name) if isinstance(name, str) else None
+            compression = compression_for(name) if isinstance(name, str) else None
         with compressed(stream, compression) as out:
             type(self)._dump(self.store, out, **settings)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import io
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -179,12 +179,9 @@ STARTS: Final = {
 MOST: Final = {"depth of quoted triples": 64, "kB of language tag": 16 * 1024}
 
 FORMATS: Final = ("nt", "nq", "ttl", "trig", "rdf", "jsonld", "rt", "rpb")
-_PLUGINS: Final = {"jelly": "jelly-plugins", "rt": "rdf-thrift", "rpb": "rdf-protobuf"}
 
 
 def _written(data: Data, form: str) -> bytes:
-    if form == "jelly":
-        return data.jelly
     prefixes = dict(data.namespaces)
     return written(jena.write, data.statements, format=form, namespaces=prefixes)
 
@@ -241,23 +238,15 @@ def _arrow_write(data: Data) -> Callable[[], object]:
     return lambda: arrow.write(table, io.BytesIO(), options=data.options)
 
 
-def _rdflib_entries() -> Iterator[tuple[str, Entry]]:
-    for kind in (rdflib.Graph, rdflib.Dataset):
-        for name, plugin in _PLUGINS.items():
-            yield (
-                f"{kind.__name__}().parse {name}",
-                _on(
-                    partial(_written, form=name),
-                    lambda text, kind=kind, plugin=plugin: kind().parse(data=text, format=plugin),
-                ),
-            )
-            yield (
-                f"{kind.__name__}().serialize {name}",
-                _on(
-                    lambda data, kind=kind: kind().parse(data=data.jelly, format="jelly-plugins"),
-                    lambda graph, plugin=plugin: graph.serialize(format=plugin, encoding="utf-8"),
-                ),
-            )
+def _parsed(jelly: bytes, kind: Any = rdflib.Dataset) -> Any:
+    return kind().parse(data=jelly, format="jelly-plugins")
+
+
+def _serialize(form: str) -> Entry:
+    return _on(
+        lambda data: _parsed(data.jelly),
+        lambda graph: graph.serialize(format=form, encoding="utf-8"),
+    )
 
 
 ENTRIES: Final[dict[str, Entry]] = {
@@ -266,12 +255,19 @@ ENTRIES: Final[dict[str, Entry]] = {
     "write": lambda data: lambda: data.jelly,
     "arrow.read": _of_jelly(lambda jelly: arrow.read(jelly).read_all()),
     "arrow.write": _arrow_write,
-    **dict(_rdflib_entries()),
+    "Graph().parse": _of_jelly(partial(_parsed, kind=rdflib.Graph)),
+    "Dataset().parse": _of_jelly(_parsed),
+    "Dataset().serialize jelly": _serialize("jelly-plugins"),
+    "Dataset().serialize rt": _serialize("rdf-thrift"),
+    "rdflib.load rt": _on(
+        partial(_written, form="rt"),
+        lambda rows: jelly_rdflib.load(rdflib.Dataset(), rows, format="rt"),
+    ),
     "oxigraph.load": _load(),
     "oxigraph.load terms": _load(quoted_triples="reify"),
     "oxigraph.load canonicalize": _load(blank_nodes="canonicalize"),
     "oxigraph.load rt": _on(
-        lambda data: _written(data, "rt"),
+        partial(_written, form="rt"),
         lambda rows: oxigraph.load(pyoxigraph.Store(), rows, format="rt"),
     ),
     "oxigraph.dump": _dump,

@@ -45,8 +45,8 @@ _SHORT: Final = {
     "statements": (
         "read",
         "arrow.write",
-        "Dataset().parse jelly",
-        "Graph().serialize rt",
+        "Dataset().parse",
+        "Dataset().serialize rt",
         "oxigraph.load terms",
     ),
     "patches": ("compact", "write_patches jellyp", "oxigraph.replay", "rdflib.replay Dataset"),
@@ -63,8 +63,8 @@ _SHORT: Final = {
 #: version.
 _BIND: Final = "rdflib's bind looks at all namespaces (insert_trie)"
 _STEEP: Final = {
-    ("namespaces", "Dataset().parse jelly"): _BIND,
-    ("namespaces", "Graph().parse jelly"): _BIND,
+    ("namespaces", "Dataset().parse"): _BIND,
+    ("namespaces", "Graph().parse"): _BIND,
     ("namespaces of patches", "rdflib.replay Dataset"): _BIND,
     ("namespaces of patches", "rdflib.replay Graph"): _BIND,
 }

@@ -131,6 +131,10 @@ def test_a_text_file(data: str | bytes, tmp_path: Path) -> None:
                 content(text)
 
 
+def test_a_view_with_gaps() -> None:
+    assert content(memoryview(b"abcdef")[::2]) == b"ace"
+
+
 @pytest.mark.parametrize("src", [None, 5, ["x"], object()])
 def test_values_that_are_not_sources(src: Any) -> None:
     with pytest.raises(TypeError, match="needed"):

@@ -230,6 +230,9 @@ def test_cat_of_two_files() -> None:
     with pytest.raises(OptionsError, match="differ") as caught:
         list(read(data))
     assert caught.value.frame == len(list(read_frames(DATA)))
+    for reader in (read_triples, read_quads):
+        with pytest.raises(OptionsError, match="differ"):
+            list(reader(data))
     assert list(read(data, concatenated=True)) == [*TRIPLES, *QUADS[:10], *TRIPLES]
     indexes = [frame.index for frame in read_frames(data, concatenated=True)]
     assert indexes == list(range(len(indexes)))

@@ -384,6 +384,8 @@ def test_the_reserved_graph_is_rejected(make: Any, store: str) -> None:
     with pytest.raises(TermError, match=r"frame \d+: .*bookkeeping") as caught:
         load(dataset, source)
     assert caught.value.frame == max(frame.index for frame in read_frames(source))
+    with pytest.raises(TermError, match=r"what is to be loaded is in the graph .*bookkeeping"):
+        load(Graph(dataset.store, URIRef(BOOKKEEPING_IRI)), ONE)
     assert list(dataset.quads()) == []
 
 

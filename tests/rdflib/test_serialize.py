@@ -23,6 +23,7 @@ from jelly_plugins import (
     LogicalType,
     OptionsError,
     PhysicalType,
+    SourceError,
     StreamOptions,
     TermError,
     read,
@@ -79,6 +80,12 @@ def test_paths_and_files(
     with gzip.open(path, "wb") as packed:
         graph.serialize(packed, format="jelly-plugins")
     assert gzip.decompress(path.read_bytes()) == to_bytes(graph)
+
+
+@pytest.mark.parametrize("format_", ["jelly-plugins", "rdf-thrift"])
+def test_a_compression_that_is_not_supported_is_named(format_: str, tmp_path: Path) -> None:
+    with pytest.raises(SourceError, match=r"x\.xz: xz is not supported: use \.gz"):
+        Graph().serialize(tmp_path / "x.xz", format=format_)
 
 
 @pytest.mark.parametrize("make", [Graph, Dataset, conjunctive_graph])
