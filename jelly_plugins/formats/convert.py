@@ -32,6 +32,7 @@ from ..io.sources import (
     format_of,
     name_of,
     rewinder,
+    without_mark,
 )
 from ..io.streams import (
     GENERIC,
@@ -142,7 +143,7 @@ def jelly_of_text(src: Source, limits: Limits) -> Readable:
     def frames() -> Iterator[bytes]:
         with Input(src) as source:
             try:
-                yield from frames_of_text(source.chunks(), limits)
+                yield from frames_of_text(without_mark(source.chunks()), limits)
             except JellyError as error:
                 error.locate(source=source.name)
                 raise
@@ -150,13 +151,18 @@ def jelly_of_text(src: Source, limits: Limits) -> Readable:
     return piped(map(delimit, frames()), src)
 
 
+def _as_jelly(given: Given, limits: Limits) -> Given:
+    """A source, with the text form of Jelly as Jelly."""
+    if given.format is Format.JELLY_TEXT:
+        return Given(jelly_of_text(given.source, limits), Format.JELLY)
+    return given
+
+
 def open_reader(given: Given, job: Job) -> ChunkReader:
     """Open a source."""
-    src, form = given
-    if form is Format.JELLY_TEXT:
-        src, form = jelly_of_text(src, job.settings.limits), Format.JELLY
-    reject_jelly(Given(src, form))
-    return FORMATS[form].read(src, form, job)
+    given = _as_jelly(given, job.settings.limits)
+    reject_jelly(given)
+    return FORMATS[given.format].read(*given, job)
 
 
 def open_readers(given: Sequence[Given], job: Job) -> ChunkReader:
@@ -194,8 +200,7 @@ def read_statements(
     """The statements of a source in any format, one after the other, in generic terms. Base
     directions are part of language tags.
     """
-    if form is Format.JELLY_TEXT:
-        src, form = jelly_of_text(src, settings.limits), Format.JELLY
+    src, form = _as_jelly(Given(src, form), settings.limits)
     if form is Format.JELLY:
         with FrameReader(src, **settings.reading) as frames:
             for frame in frames:
@@ -263,9 +268,10 @@ def convert(
     if target is Format.JELLY_TEXT and settings.take_frames is None and formats == [Format.JELLY]:
         return _jelly_to_jelly_text(several[0], dst, settings)
     settings.check(formats, target)
-    given = list(starmap(Given, zip(several, formats, strict=True)))
-    if settings.take_frames is not None or Format.JELLY_TEXT in formats:
-        given = [_prepared(each, settings) for each in given]
+    pairs = starmap(Given, zip(several, formats, strict=True))
+    given = [_as_jelly(each, settings.limits) for each in pairs]
+    if settings.take_frames is not None:
+        given = [Given(_taken(each, settings), Format.JELLY) for each in given]
     counter = Counter(progress)
     out: Destination
     with (
@@ -335,25 +341,20 @@ def _format_of(named: object, parameter: str) -> Format:
     return found
 
 
-# Sources that are made while they are read
+# Parts of sources
 
 
-def _prepared(given: Given, settings: ConversionSettings) -> Given:
-    """A source, with the text form of Jelly as Jelly, and of Jelly only the frames to convert."""
-    src, form = given
-    if form is Format.JELLY_TEXT:
-        src, form = jelly_of_text(src, settings.limits), Format.JELLY
-    if settings.take_frames is not None:
-        src = piped(map(delimit, _taken(src, settings.take_frames, settings)), src)
-    return Given(src, form)
+def _taken(given: Given, settings: ConversionSettings) -> Source:
+    """The frames of a source that are converted, as a stream that is made while they are read."""
+    src, wanted = given.source, settings.take_frames
+    assert wanted is not None
 
+    def frames() -> Iterator[bytes]:
+        with FrameReader(src, **settings.reading) as reader:
+            chosen = _chosen(reader, wanted)
+            yield from encode_frames(chosen, options=reader.options, limits=settings.limits)
 
-def _taken(src: Source, wanted: Frames, settings: ConversionSettings) -> Iterator[bytes]:
-    """Some frames of a stream, as a stream."""
-    with FrameReader(src, **settings.reading) as frames:
-        yield from encode_frames(
-            _chosen(frames, wanted), options=frames.options, limits=settings.limits
-        )
+    return piped(map(delimit, frames()), src)
 
 
 def _chosen(frames: FrameReader, wanted: Frames) -> Iterator[Any]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Generator, Iterator
 from contextlib import closing
 from dataclasses import replace
-from typing import Any, Final
+from typing import Final
 
 from ..codec import (
     AnyFrame,
@@ -23,7 +23,7 @@ from ..errors import JellyError, StatementError, TermError, TextError
 from ..io.chunks import Chunk, ChunkReader, scoped
 from ..io.sinks import Writable
 from ..io.sources import Format, Source
-from ..io.streams import FrameBytes, opens_with_options, write_jelly
+from ..io.streams import FrameBytes, StreamReader, write_jelly
 from .lines import without_graphs
 from .settings import Job
 
@@ -32,13 +32,14 @@ _LINE_END: Final = b" .\n"
 _SHOWN: Final = 120
 
 
-class JellyReader(ChunkReader):
+class JellyReader(StreamReader[Chunk], ChunkReader):
     """Reads Jelly-RDF.
 
     :param job: ``concatenated``, ``strict`` and ``limits`` of its settings; with ``blank_nodes``
         ``"fresh"``, each of several concatenated streams has its own blank nodes.
 
     :ivar frame: number of the frame of the last chunk.
+    :ivar options: the options of the stream; None if they cannot be read.
     """
 
     has_relative_iris = True
@@ -48,9 +49,7 @@ class JellyReader(ChunkReader):
         frames = src
         if not isinstance(frames, FrameBytes):
             frames = FrameBytes(frames, limits=settings.limits, strict=settings.strict)
-        self.name = frames.name
         self.namespaces = {}
-        #: The options of the stream; None if they cannot be read.
         self.options = frames.peek_options()
         self.has_graphs = (
             self.options is None
@@ -59,39 +58,34 @@ class JellyReader(ChunkReader):
         )
         self.validated = job.validator is not None
         self.frame = 0
-        self._frames = frames
         self._job = job
-
-    def __iter__(self) -> Iterator[Chunk]:
-        settings = self._job.settings
-        given: dict[str, Any] = {"limits": settings.limits, "validator": self._job.validator}
-        decoder: Any = TextDecoder(**given)
         #: The number of the stream, where each has its own blank nodes.
-        scope = 0
-        try:
-            for number, data in enumerate(self._frames):
-                if settings.concatenated and number and opens_with_options(data):
-                    decoder.finish()
-                    decoder = TextDecoder(first_frame=number, **given)
-                    scope += settings.blank_nodes == "fresh"
-                self.frame = number
-                for text in self._whole_lines(decoder, data):
-                    text = scoped(text, scope) if scope else text
-                    yield Chunk(text, text.count(b"\n"))
-                frame = decoder.last_frame
-                if scope:
-                    names = frame.empty_graphs
-                    frame.empty_graphs = [scoped(name.encode(), scope).decode() for name in names]
-                if self._job.on_frame is not None:
-                    self._job.on_frame(frame)
-            decoder.finish()
-        except JellyError as error:
-            self._frames.reject(error, decoder)
-        finally:
-            self._frames.close()
+        self._scope = 0
+        super().__init__(frames, self._make, concatenated=settings.concatenated)
 
-    def _whole_lines(self, decoder: Any, data: bytes) -> Iterator[bytes]:
+    def _make(self, first_frame: int) -> TextDecoder:
+        settings = self._job.settings
+        if first_frame and settings.blank_nodes == "fresh":
+            self._scope += 1
+        return TextDecoder(
+            limits=settings.limits, validator=self._job.validator, first_frame=first_frame
+        )
+
+    def _read(self, number: int, data: bytes) -> Iterator[Chunk]:
+        self.frame, scope = number, self._scope
+        for text in self._whole_lines(data):
+            text = scoped(text, scope) if scope else text
+            yield Chunk(text, text.count(b"\n"))
+        frame = self._decoder.last_frame
+        if scope:
+            names = frame.empty_graphs
+            frame.empty_graphs = [scoped(name.encode(), scope).decode() for name in names]
+        if self._job.on_frame is not None:
+            self._job.on_frame(frame)
+
+    def _whole_lines(self, data: bytes) -> Iterator[bytes]:
         """The text of a frame, with its namespaces declared before the lines after them."""
+        decoder = self._decoder
         rest: list[bytes] = []
         for chunk in decoder.decode(data):
             self._declare(decoder.frame)
@@ -110,10 +104,6 @@ class JellyReader(ChunkReader):
 
     def located(self, error: JellyError) -> JellyError:
         return super().located(error).locate(frame=self.frame)
-
-    def close(self) -> None:
-        """Close the source, if it was opened here."""
-        self._frames.close()
 
 
 def write(

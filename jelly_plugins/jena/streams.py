@@ -50,26 +50,6 @@ RowReader = rows.RowReader
 RowWriter = rows.RowWriter
 StatementReader = rows.StatementReader
 
-__all__ = [
-    "I32",
-    "LIST",
-    "STRUCT",
-    "TEXT",
-    "JenaReader",
-    "Member",
-    "Message",
-    "RowWriter",
-    "RowsReader",
-    "TermReader",
-    "batches",
-    "declared",
-    "format_for",
-    "native",
-    "read",
-    "write",
-    "write_rows",
-]
-
 #: Whether the compiled form runs.
 native: Final = RowWriter.__module__.endswith("._rows")
 

@@ -25,7 +25,7 @@ from ..codec import (
 )
 from ..codec.common.terms import convert
 from ..codec.common.terms import describe as describe_generic
-from ..errors import TermError
+from ..errors import TermError, shown
 from ..io.streams import GENERIC
 
 if TYPE_CHECKING:
@@ -133,7 +133,11 @@ def message_of(item: Writable) -> Message:
     rdflib = sys.modules.get("rdflib")
     if rdflib is not None and isinstance(item, rdflib.Graph):
         return Message(_of_rdflib(item))
-    return Message([_generic_quad(statement) for statement in item])
+    try:
+        statements = iter(item)
+    except TypeError:
+        raise TermError(f"{shown(item)} is not a message") from None
+    return Message([_generic_quad(statement) for statement in statements])
 
 
 def _of_rdflib(graph: Any) -> list[Quad]:
@@ -161,7 +165,7 @@ def _generic_quad(statement: Any) -> Quad:
     try:
         terms = tuple(statement)
     except TypeError:
-        raise TermError(f"{statement!r} is not a statement") from None
+        raise TermError(f"{shown(statement)} is not a statement") from None
     if len(terms) not in (3, 4):
         raise TermError(f"a statement has three or four terms, not {len(terms)}")
     if not all(isinstance(term, _GENERIC_TERMS) for term in terms):

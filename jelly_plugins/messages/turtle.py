@@ -19,7 +19,7 @@ from uuid import uuid4
 
 from ..codec import Limits
 from ..codec.common.limits import over
-from ..errors import JellyError, LimitError, TextError
+from ..errors import JellyError, TextError
 from ..formats.reading import parsed, parser_of, pyoxigraph_module, with_bounded_turtle
 from ..io.chunks import ChunkFile
 from ..io.sources import Input, without_mark
@@ -28,16 +28,10 @@ from .text import Event, ReadSettings
 
 #: Statements that are held at once, see ``formats.parsed``.
 _BATCH: Final = 32
-#: Maximum size of an IRI in bytes.
-_IRI_BYTES: Final = 1 << 16
-
-#: Maximum nesting of brackets: the parser has a stack.
-_DEPTH: Final = 1 << 10
 
 _COMMENT: Final = rb"#[^\r\n]*+"
 _DELIMITER: Final = rb"#" + EARLY_OPENING + rb"[^\r\n]*+"
-_IRI_OPEN: Final = rb"<[^\x00-\x20<>\"{}|^`]{0,%d}+" % _IRI_BYTES
-_LONG_IRI: Final = re.compile(rb"<[^\x00-\x20<>\"{}|^`]{%d}" % (_IRI_BYTES + 1))
+_IRI_OPEN: Final = rb"<[^\x00-\x20<>\"{}|^`]*+"
 _LONG_OPEN: Final = rb'"""(?:[^"\\]++|\\.|"(?!""))*+'
 _LONG_OPEN_1: Final = rb"'''(?:[^'\\]++|\\.|'(?!''))*+"
 _SHORT_OPEN: Final = rb'(?!""")"(?:[^"\\\r\n]++|\\[^\r\n])*+'
@@ -114,7 +108,8 @@ _UNFINISHED: Final = re.compile(
 _OPEN: Final = re.compile(
     _BETWEEN + rb"(?:#[^\r\n]*+|\"[^\"\\\r\n]{0,80}+\"?+|'[^'\\\r\n]{0,80}+'?+)?+\Z"
 )
-_BRACKET: Final = re.compile(rb"(<<\(|<<|\{\||[\[({])|\)>>|>>|\|\}|[\])}]")
+#: A bracket that opens or closes a graph block (group 1 or 2), or another one.
+_BRACKET: Final = re.compile(rb"(\{)(?!\|)|(\})|<<\(?+|\{\||\)>>|>>|\|\}|[\[(\])]")
 _NOT_LINE_END: Final = re.compile(rb"[^\r\n]++")
 
 
@@ -186,8 +181,8 @@ class _Splitter:
         self._announced = syntax.announced
         self._early = syntax.dialect is Dialect.COMMENT_2025
         self._run, self._gap = (each.match for each in _PATTERNS[syntax.dialect])
-        #: Number of open brackets, and of those that open graph blocks.
-        self._depth = self._blocks = 0
+        #: Number of open graph blocks.
+        self._blocks = 0
         #: The text that was read and not processed yet, and the position in it.
         self._data = b""
         self._pos = 0
@@ -272,21 +267,12 @@ class _Splitter:
         if _UNFINISHED.match(self._data, self._pos):
             return False
         if (bracket := _BRACKET.match(self._data, self._pos)) is not None:
-            self._follow(bracket)
+            self._blocks += bool(bracket[1])
+            self._blocks -= bool(bracket[2] and self._blocks)
             self._pos = bracket.end()
             return True
-        if _LONG_IRI.match(self._data, self._pos):
-            self._fail(f"an IRI has more than {_IRI_BYTES} bytes")
         self._pos += 1
         return True
-
-    def _follow(self, bracket: re.Match[bytes]) -> None:
-        step = 1 if bracket[1] else -1
-        self._depth = max(0, self._depth + step)
-        if bracket[0] in b"{}":
-            self._blocks = max(0, self._blocks + step)
-        if self._depth > _DEPTH:
-            raise LimitError(f"brackets are nested more than {_DEPTH} deep")
 
     def _directive(self, found: re.Match[bytes]) -> tuple[int | None, bool]:
         """Follow a directive; return where it ends (None if more text is needed first), and whether

@@ -58,9 +58,13 @@ class RowsFormat:
             members = [writer.struct(_VARIABLE, [(1, name)]) for name in names]
             yield writer.row_of(_VARIABLES, (1, members))
             for solution in solutions:
-                if len(solution) != len(variables):
-                    raise StatementError(f"{len(solution)} terms for {len(variables)} variables")
-                row = [writer.term(term) for term in solution]
+                try:
+                    width = len(solution)
+                    row = [writer.term(term) for term in solution]
+                except TypeError as error:
+                    raise TermError(f"not a solution: {error}") from None
+                if width != len(variables):
+                    raise StatementError(f"{width} terms for {len(variables)} variables")
                 yield writer.row_of(_RESULT, *([(1, row)] if row else []))
         except JellyError as error:
             error.locate(row=writer.row)

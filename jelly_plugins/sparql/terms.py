@@ -20,7 +20,7 @@ from ..codec.common.terms import build
 from ..codec.text.lines import LANGTAG, NAME_START, NOT_IN_IRI
 from ..codec.text.ntriples import TAGGED_DATATYPES, read_label, written_label
 from ..codec.text.transcoding import LONG_TERM
-from ..errors import JellyError, StatementError, TermError, TextError
+from ..errors import JellyError, StatementError, TermError, TextError, shown
 from ..io.sources import CHUNK
 
 #: The name of a variable: VARNAME of SPARQL.
@@ -292,8 +292,8 @@ def check_variables(variables: Sequence[str], limits: Limits) -> None:
     if len(set(variables)) < len(variables):
         raise TermError("two variables have the same name")
     for name in variables:
-        if not _NAME.fullmatch(name):
-            raise TermError(f"{name[:80]!r} is not a name that a variable of SPARQL can have")
+        if not isinstance(name, str) or not _NAME.fullmatch(name):
+            raise TermError(f"{shown(name)} is not a name that a variable of SPARQL can have")
 
 
 def check_count(count: int, limits: Limits) -> None:

@@ -178,7 +178,7 @@ def test_the_text_form_is_complete_and_readable() -> None:
         assert converted(text, "jelly-text", "jelly") == data
     text = converted(JELLY, "jelly", "jelly-text")
     assert converted(converted(JELLY, "jelly", "nq"), "nq", "jelly-text") == text
-    assert converted(text, "jelly-text", "nq").count(b"\n") == 2
+    assert converted(b"\xef\xbb\xbf" + text, "jelly-text", "nq").count(b"\n") == 2
 
 
 def test_invalid_streams_can_be_shown_as_text() -> None:

@@ -116,10 +116,11 @@ def test_a_graph_has_no_graphs() -> None:
         [(Iri("urn:s"), rdflib.URIRef("urn:p"), namespace.RDF.type)],
         [(Iri("urn:s"), Iri("urn:p"), Literal("x"), Iri("urn:g"), Iri("urn:x"))],
         [(None, None, None)],
+        5,
     ],
 )
 @pytest.mark.parametrize("format_", FORMATS)
-def test_values_that_are_not_statements_are_rejected(wrong: list[Any], format_: str) -> None:
+def test_values_that_are_not_statements_are_rejected(wrong: Any, format_: str) -> None:
     with pytest.raises(JellyError, match=r"message 1"):
         written([[], wrong], format_)
 

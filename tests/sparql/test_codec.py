@@ -18,7 +18,7 @@ from jelly_plugins import BlankNode, Iri, Limits, Literal, Triple
 from jelly_plugins.codec import DEFAULT_GRAPH, Column, GenericFactory, Kind, describe
 from jelly_plugins.codec.sparql import decoder, encoder, kernel, reading, writing
 from jelly_plugins.codec.sparql.decoder import ResultsColumnDecoder, ResultsDecoder
-from jelly_plugins.codec.sparql.encoder import ResultsEncoder, encode_boolean
+from jelly_plugins.codec.sparql.encoder import ResultsEncoder
 from jelly_plugins.codec.sparql.options import (
     IRIS,
     LITERALS,
@@ -401,24 +401,6 @@ def test_frames_end_by_bytes_too() -> None:
     assert read(frames) == rows
     with pytest.raises(LimitError, match="frame_bytes"):
         written(["a"], [(Literal("x" * 1000),)], limits=Limits(name_table=8192, frame_bytes=900))
-
-
-def test_no_rows_and_no_variables() -> None:
-    [data] = written(["a"], [])
-    decoder = ResultsDecoder(GenericFactory())
-    assert decoder.decode(data).solutions() == []
-    assert decoder.variables == ("a",)
-    assert read(written([], [()] * 5000)) == [()] * 5000
-
-
-def test_ask() -> None:
-    for value in (True, False):
-        decoder = ResultsDecoder(GenericFactory())
-        assert decoder.decode(encode_boolean(value)).solutions() == []
-        assert (decoder.boolean, decoder.variables) == (value, None)
-        other = oracle.Reader()
-        other.frame(encode_boolean(value))
-        assert other.boolean is value
 
 
 def test_terms_that_cannot_be_written() -> None:

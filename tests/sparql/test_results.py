@@ -42,7 +42,6 @@ from jelly_plugins.errors import (
 from jelly_plugins.io.chunks import ChunkFile
 from jelly_plugins.sparql import (
     ResultsFormat,
-    ResultsOptions,
     encode_results,
     format_named,
     read_results,
@@ -108,11 +107,8 @@ def test_there_and_back(form: ResultsFormat, tmp_path: Path) -> None:
     many = [(Iri(f"urn:{number % 999}"), None) for number in range(10_000)]
     with read_results(io.BytesIO(written(form, rows=many)), format=form.media_type) as results:
         assert list(results) == many
-
-
-@pytest.mark.parametrize("form", [each for each in EXACT if each is not ResultsFormat.TSV])
-def test_detection_by_content(form: ResultsFormat) -> None:
-    assert read_results(written(form)).format is form
+    if form is not ResultsFormat.TSV:
+        assert read_results(written(form)).format is form
 
 
 @pytest.mark.parametrize("form", WITH_BOOLEAN)
@@ -286,11 +282,16 @@ def test_quoted_triples_that_are_too_deep(form: ResultsFormat) -> None:
                 written(form, ["a"], [(deep,)])
 
 
-@pytest.mark.parametrize("form", EXACT)
+@pytest.mark.parametrize("form", ResultsFormat)
 def test_values_that_are_not_tables(form: ResultsFormat) -> None:
     for names in (["a"], ["a", "b", "c"], []):
-        with pytest.raises(JellyError):
+        with pytest.raises(StatementError):
             written(form, names, [(S, S)])
+    for row in (None, 5, {"a": S}, "x", [object()], [[]]):
+        with pytest.raises(TermError):
+            written(form, ["a"], [row])
+    with pytest.raises(TermError):
+        written(form, [1], [])  # type: ignore[list-item]
 
 
 # Invalid documents
@@ -513,12 +514,6 @@ def test_solutions_stream() -> None:
         assert next(results) == (Iri("urn:0"),)
 
 
-def test_options_are_written() -> None:
-    options = ResultsOptions(stream_name="n", max_name_table_size=128)
-    with read_results(written(ResultsFormat.JELLY, options=options)) as results:
-        assert results.options == options
-
-
 def test_results_of_the_w3c_suite() -> None:
     """``JELLY_PLUGINS_W3C`` is the folder of the W3C's tests. Results of SPARQL 1.2 may have quoted
     triples, which Jelly-SPARQL cannot express.
@@ -618,7 +613,7 @@ def test_encodings_of_xml() -> None:
         ),
         (
             _json(f'{{"a":{_URI}}}').replace(
-                b"]}}", b'],"distinct":false},"meta":{"big":1e999,"n":12345678901234567890123}}'
+                b"]}}", b'],"distinct":false},"meta":{"big":1e999,"n":' + b"1" * 9999 + b"}}"
             ),
             [(S,)],
         ),
@@ -722,12 +717,6 @@ def test_frames_of_wide_results_are_small() -> None:
             frames = list(results.frames())
         assert [frame.rows for frame in frames] == [65] * 3 + [5]
         assert all(len(frame.columns) == 1000 for frame in frames)
-
-
-def test_a_number_with_too_many_digits_is_skipped() -> None:
-    number = b"1" * 100_000
-    text = b'{"head":{"vars":[]},"results":{"bindings":[]},"n":' + number + b"}"
-    assert list(read_results(text, format="srj")) == []
 
 
 @pytest.mark.parametrize("size", [501, 1001])

@@ -119,7 +119,11 @@ class ResultsEncoder:
 
     def _columns(self, rows: list[Sequence[Any]]) -> list[Sequence[Any]]:
         width = len(self._variables)
-        for size in set(map(len, rows)) - {width}:
+        try:
+            sizes = set(map(len, rows))
+        except TypeError as error:
+            raise TermError(f"not a solution: {error}") from None
+        for size in sizes - {width}:
             raise StatementError(f"a solution has {size} terms for {width} variables")
         return list(zip(*rows, strict=True)) if rows else [()] * width
 
