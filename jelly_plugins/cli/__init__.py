@@ -22,7 +22,7 @@ __all__ = ["discard_output", "exit_code", "finished", "main"]
 
 _LIBRARIES: Final = ("click", "rich")
 
-#: What a supervisor sends, and what comes when the terminal is closed. Not all systems have both.
+#: Signals of supervisors and of a closed terminal. Not all systems have both.
 _SIGNALS: Final = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
 
 
@@ -65,7 +65,7 @@ def _main() -> None:
 
 
 def _terminate(number: int, _frame: object) -> None:
-    # Often several come, one from the terminal and one from the shell; the first is enough.
+    # Terminal and shell may each send one; the first is enough.
     for each in _SIGNALS:
         signal.signal(each, signal.SIG_IGN)
     raise TerminatedError(number)

@@ -218,7 +218,7 @@ def _plain(value: Any) -> Any:
 
 def _report_lines(values: Mapping[str, Any], indent: str = "") -> Iterator[str]:
     """Names and values in two columns, and below them values with parts, each under its name."""
-    shown = {name.replace("_", " "): each for name, each in values.items() if _is_told(each)}
+    shown = {name.replace("_", " "): each for name, each in values.items() if _is_shown(each)}
     shown |= {
         name.replace("_", " "): "none" for name, each in values.items() if each == [] and not indent
     }
@@ -235,13 +235,13 @@ def _report_lines(values: Mapping[str, Any], indent: str = "") -> Iterator[str]:
             yield from (f"{indent}  {_in_line(item)}" for item in each)
 
 
-def _is_told(value: Any) -> bool:
+def _is_shown(value: Any) -> bool:
     return value not in ("", {}, []) and value is not None and value is not False
 
 
 def _in_line(value: Any) -> str:
     if isinstance(value, dict):
-        named = ((name, each) for name, each in value.items() if _is_told(each))
+        named = ((name, each) for name, each in value.items() if _is_shown(each))
         return ", ".join(_named(name.replace("_", " "), each) for name, each in named)
     if isinstance(value, list):
         return ", ".join(map(_in_line, value))

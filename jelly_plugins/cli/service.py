@@ -255,8 +255,8 @@ def subscribe(
 ) -> None:
     """Write the stream of a topic as Jelly.
 
-    If the stream is interrupted, by a signal, --timeout or the server, the output keeps the whole
-    frames that have come.
+    If the stream is interrupted, by a signal, --timeout or the server, the output keeps the
+    complete frames received.
 
     $ jelly subscribe data --from localhost:50051 -o copy.jelly
 
@@ -277,7 +277,7 @@ def subscribe(
 
 
 def _save(stream: Subscription, dst: str) -> None:
-    """Write a stream to a path, with the frames that came before it was interrupted."""
+    """Write a stream to a path, with the frames received before an interrupt."""
     from ..codec import delimit
 
     received = 0

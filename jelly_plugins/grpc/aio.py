@@ -66,7 +66,7 @@ class Subscription(_AsyncClosing):
         self._thread.shutdown(wait=False)
 
     async def options(self) -> StreamOptions:
-        """The stream's options; waits until they have come.
+        """The stream's options; waits for them.
 
         :raises JellyError: the stream has none.
         """

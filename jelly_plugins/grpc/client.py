@@ -67,7 +67,7 @@ class Subscription(Closing):
     Take it in one way: frame by frame, as statements, as bytes, or whole into a store or a file.
 
     :ivar name: how errors name the stream.
-    :ivar is_cut: whether it was closed before its end had come.
+    :ivar is_cut: whether it was closed before it ended.
     """
 
     def __init__(
@@ -100,7 +100,7 @@ class Subscription(Closing):
 
     @property
     def options(self) -> StreamOptions:
-        """The stream's options; waits until they have come.
+        """The stream's options; waits for them.
 
         :raises JellyError: the stream has none.
         """

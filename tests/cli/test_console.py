@@ -13,11 +13,11 @@ from typing import Any
 
 import pytest
 
-from jelly_plugins import Iri, Literal, Triple, codec, write
+from jelly_plugins import Iri, Literal, Triple, write
 from jelly_plugins.cli import console
 from jelly_plugins.patch import BEGIN, COMMIT, Patch, add, read_patches, write_patches
 
-from .command import command, jelly, triples_file
+from .command import command, jelly, jelly_process, triples_file
 
 pty = pytest.importorskip("pty", reason="needs a pseudo-terminal")
 
@@ -128,13 +128,12 @@ def test_solutions_are_a_table(
     assert lines == [["?s", "?p", "?o"], ["<urn:s>", "<urn:p>", '"o"'], ["1", "solution"]]
 
 
-@pytest.mark.parametrize("native", [True, False])
-def test_large_files_and_the_demo_note_the_slow_codec(
-    native: bool, large: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(codec, "native", native)
-    console._note_python_kernel.cache_clear()
-    assert jelly("convert", triples_file(tmp_path), "-o", tmp_path / "small.nt").err == ""
-    done = jelly("convert", large, "-o", tmp_path / "y.jelly")
-    assert done.err == ("" if native else f"jelly: {console.PYTHON_KERNEL}\n")
-    assert ("runs in Python" in jelly("demo").text) == (not native)
+def test_large_files_and_the_demo_note_the_slow_codec(large: Path, tmp_path: Path) -> None:
+    pure = {"JELLY_PURE_PYTHON": "1"}
+    for environment in ({}, pure):
+        is_slow = "kernel: python" in jelly_process("--version", **environment).text
+        done = jelly_process("convert", large, "-o", tmp_path / "y.jelly", "-f", **environment)
+        assert done.err == (f"jelly: {console.PYTHON_KERNEL}\n" if is_slow else "")
+        assert ("runs in Python" in jelly_process("demo", **environment).text) == is_slow
+    small = triples_file(tmp_path)
+    assert jelly_process("convert", small, "-o", tmp_path / "x.nt", **pure).err == ""
