@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import AsyncIterator, Awaitable, Iterator
 from typing import Any
 
@@ -20,6 +21,7 @@ from .support import (
     Fixed,
     Kept,
     delimited,
+    eventually,
     frames_of,
     numbered,
     rejected,
@@ -106,7 +108,7 @@ def test_errors_are_those_of_the_blocking_client() -> None:
                 async with client.subscribe("nowhere") as stream:
                     with rejected("NOT_FOUND", "nowhere"):
                         await take(stream)
-            async with client.subscribe("t", timeout=0.2) as stream:
+            async with client.subscribe("late", timeout=0.2) as stream:
                 with rejected("DEADLINE_EXCEEDED"):
                     await stream.load(store)
             async with client.subscribe("t") as stream:
@@ -115,8 +117,10 @@ def test_errors_are_those_of_the_blocking_client() -> None:
                 await stream.close()
                 with rejected("CANCELLED", "closed before its end"):
                     await loading
+                with rejected("CANCELLED", "closed before its end"):
+                    await stream.load(store)
 
-    with service({"t": topic}, sink=sink) as (server, _):
+    with service({"t": topic, "late": Endless()}, sink=sink) as (server, _):
         run(test())
         assert sink.ended()
     assert (sink.streams, len(store)) == ([], 0)
@@ -140,6 +144,7 @@ def test_asynchronous_frames_are_published() -> None:
 
 @pytest.mark.parametrize("end", ["failed", "cancelled", "late", "rejected"])
 def test_the_source_is_closed_when_publishing_ends(end: str) -> None:
+    threads = threading.active_count()
     sink = Kept()
     source = Source(frames_of(numbered(3)), "fail" if end == "failed" else "wait")
     errors: dict[str, Any] = {
@@ -165,6 +170,8 @@ def test_the_source_is_closed_when_publishing_ends(end: str) -> None:
         run(test())
         assert sink.ended()
     assert sink.streams == []
+    # No thread still waits for frames.
+    eventually(lambda: threading.active_count() <= threads)
 
 
 def test_a_closed_client_closes_the_source() -> None:
