@@ -208,9 +208,8 @@ class _History:
                 )
         if not 0 <= goal <= len(line):
             left = depth if step < 0 else len(line) - depth
-            raise ChainError(
-                f"the log has {f'only {left} patches' if left else 'no patch'} to {doing}"
-            )
+            found = "only one patch" if left == 1 else f"only {left} patches"
+            raise ChainError(f"the log has {found if left else 'no patch'} to {doing}")
         return line[goal:depth][::-1] if step < 0 else line[depth:goal]
 
 

@@ -284,7 +284,7 @@ WHOLE = "H id <urn:1> .\nTX .\nA <urn:s> <urn:p> <urn:o> .\nTC .\n"
 def test_a_text_that_is_truncated(tmp_path: Path, kept: str, tail: str) -> None:
     log = tmp_path / "log.rdfp"
     log.write_text(kept + tail)
-    message = "only 1 patches to undo" if kept else "the log has no patch"
+    message = "only one patch to undo" if kept else "the log has no patch"
     with pytest.raises(ChainError, match=f"^{re.escape(str(log))}: .*{message}"):
         undo(log, count=2)
     assert log.read_text() == kept + tail
