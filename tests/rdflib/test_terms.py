@@ -26,7 +26,7 @@ from jelly_plugins import (
     read,
 )
 from jelly_plugins.backends import get_backend
-from jelly_plugins.codec import Kind
+from jelly_plugins.codec import Kind, native
 from jelly_plugins.io.streams import write_bytes
 from jelly_plugins.rdflib import load, replay
 from jelly_plugins.rdflib.memory import compiled, parts_of
@@ -446,7 +446,13 @@ def test_the_backend_reads_and_writes_statements() -> None:
     assert list(jelly_plugins.read(jelly(read, describe=backend.describe))) == statements
 
 
-# Later versions of rdflib
+# Other versions of rdflib
+
+
+@pytest.mark.skipif(not native, reason="there is no compiled kernel")
+def test_the_compiled_half_knows_this_rdflib() -> None:
+    """Otherwise tests of it are skipped."""
+    assert compiled() is not None
 
 
 @pytest.mark.skipif(compiled() is None, reason="the compiled half is not there")
