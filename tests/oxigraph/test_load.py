@@ -503,6 +503,15 @@ def test_arguments_of_the_wrong_type(call: Any, message: str, tmp_path: Path) ->
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize("name", ["blank_nodes", "quoted_triples"])
+@pytest.mark.parametrize(
+    "call", [lambda **given: load(Store(), **given), lambda **given: list(read_quads(**given))]
+)
+def test_other_values_of_a_choice(call: Any, name: str) -> None:
+    with pytest.raises(ValueError, match=rf"{name} must be .* \(got 'other'\)"):
+        call(src=jelly(Triple(S, P, O)), **{name: "other"})
+
+
 # Quoted triples: kept as objects, rejected elsewhere, or reified
 
 QUOTED = Triple(S, P, O)
