@@ -15,7 +15,7 @@ from functools import partial
 from itertools import islice
 from typing import Any, Final, Unpack
 
-from pyoxigraph import Quad, RdfFormat, Store, Triple, serialize
+from pyoxigraph import NamedNode, Quad, RdfFormat, Store, Triple, serialize
 
 from ..codec import (
     Encoder,
@@ -24,7 +24,7 @@ from ..codec import (
     delimit,
 )
 from ..codec.common.options import GROUPED, logical_name
-from ..errors import JellyError, OptionsError, StatementError
+from ..errors import JellyError, OptionsError, StatementError, TermError
 from ..formats.convert import FORMATS
 from ..formats.jelly import encoded
 from ..formats.jelly_text import text_output
@@ -108,6 +108,11 @@ def dump(
         check_recorded(store, remedy="close the recorder, which writes the store's position")
     if graph is not None:
         check_graph(graph)
+    for iri in (chosen.namespaces or {}).values():
+        try:
+            NamedNode(iri)
+        except ValueError as error:
+            raise TermError(f"Oxigraph would reject the namespace {iri!r}: {error}") from None
     path = dst if isinstance(dst, str | os.PathLike) else None
     form = format_named(format) if format is not None else format_of(path) or Format.JELLY
     job = _job(chosen)

@@ -138,6 +138,8 @@ def test_namespaces(filled: ox.Store) -> None:
     options, frames, _ = dumped(filled, namespaces={"ex": "http://example.org/", "": "urn:"})
     assert options.version == 2
     assert frames[0].namespaces == [("ex", Iri("http://example.org/")), ("", Iri("urn:"))]
+    with pytest.raises(TermError, match="the namespace 'ex#'"):
+        dump(filled, io.BytesIO(), namespaces={"ex": "ex#"})
 
 
 @pytest.mark.parametrize("name", NAMES)
