@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import shlex
 from pathlib import Path
@@ -114,6 +115,8 @@ USAGE = [
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The working directory, with files of each kind."""
+    # A store that an exception holds is locked by its name, "store", here and in other folders.
+    gc.collect()
     monkeypatch.chdir(tmp_path)
     triples_file(tmp_path)
     for name in ("x.nt", "text"):

@@ -143,7 +143,9 @@ def test_silent_clients_give_their_slots_back(
         # How many depends on whether all calls begin before the first ones are cancelled.
         assert "CANCELLED" in codes
         assert codes <= {"CANCELLED", "RESOURCE_EXHAUSTED"}
-        assert not sent or "idle" in str(sink.errors)
+        # Under load, all calls may end before a frame comes; the server reports it afterwards.
+        if sink.begun.is_set():
+            eventually(lambda: "idle" in str(sink.errors))
         with Client(server.address, token=token) as client:
             eventually(lambda: publishes(client))
             assert list(client.subscribe("t").statements()) == numbered(3)
