@@ -19,7 +19,7 @@ from ..io.sinks import Writable
 from ..io.sources import CHUNK, Format, Input, Source, without_mark
 from .json_ld import prepared
 from .lines import no_graphs, without_graphs
-from .rdf_xml import RESERVED_NAMESPACES, RdfXmlText, XmlChecks
+from .rdf_xml import RESERVED_NAMESPACES, RdfXmlText, XmlChecks, with_classes_later
 from .reading import (
     NO_BASE,
     NO_BASE_SCHEME,
@@ -176,8 +176,9 @@ def write(
     end of its first chunk, and that the format can express.
     """
     chunks = iter(source) if format.has_graphs else without_graphs(source, no_graphs(format))
-    first = next(chunks, Chunk(b"", 0))
-    checks = XmlChecks() if format is Format.RDF_XML else None
+    checks = None
+    if format is Format.RDF_XML:
+        chunks, checks = with_classes_later(chunks), XmlChecks()
     pyoxigraph = pyoxigraph_module()
     nquads = pyoxigraph.RdfFormat.N_QUADS
     text = b""
@@ -194,6 +195,7 @@ def write(
         return parser
 
     try:
+        first = next(chunks, Chunk(b"", 0))
         pyoxigraph.serialize(
             chain.from_iterable(map(statements, chain((first,), chunks))),
             _Output(out, format),

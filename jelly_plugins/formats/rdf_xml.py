@@ -12,14 +12,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from itertools import groupby
 from typing import Any, Final
 from xml.parsers import expat
 
-from ..codec.text.lines import LABEL_PART, NAME_START, NOT_IN_IRI, unescaped
+from ..codec.text.lines import LABEL_PART, NAME_START, NOT_IN_IRI, shorten, unescaped
 from ..codec.text.ntriples import StandIns, written_label
 from ..errors import JellyError, LimitError, TermError, TextError
-from ..io.chunks import relabelled
+from ..io.chunks import Chunk, relabelled
 from ..io.sources import CHUNK
 from .reading import DEPTH, NEED_BASE, SCHEME, gathered, resolved, too_deep
 from .scans import IRI_BYTES
@@ -290,15 +291,16 @@ RESERVED_NAMESPACES: Final = (
 #: Labels of blank nodes in RDF/XML: pyoxigraph writes any as ``rdf:nodeID``, which has to be an XML
 #: name.
 XML_LABELS: Final = StandIns(re.compile(NAME).fullmatch)
-#: IRIs that end in an XML name without a colon, as properties have to in RDF/XML.
-_XML_PREDICATE: Final = re.compile(rf"{NAME}\Z")
+#: The characters of XML names without a colon, and those that begin one.
+_NAME_CHARACTERS: Final = re.compile(f"[{LABEL_PART}.]*+")
+_NAME_STARTS: Final = re.compile(f"[{NAME_START}]")
 #: Predicates of lines and of triple terms.
 _PREDICATE: Final = re.compile(
     rb'"(?:[^"\\]++|\\.)*+"|(?:^|<<\( )(?:<[^>]*+>|_:[^ ]++) <([^>]*+)>', re.MULTILINE | re.DOTALL
 )
-#: Subjects and classes of lines that state one.
+#: The class that a line states.
 _CLASS: Final = re.compile(
-    rb"^([^ \n]++) <http://www\.w3\.org/1999/02/22-rdf-syntax-ns#type> <([^>]*+)> ", re.MULTILINE
+    rb"^[^ \n]++ <http://www\.w3\.org/1999/02/22-rdf-syntax-ns#type> <([^>]*+)> ", re.MULTILINE
 )
 _STRING: Final = re.compile(rb'"((?:[^"\\]++|\\.)*+)"', re.DOTALL)
 _CONTROLS: Final = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f]")
@@ -315,13 +317,19 @@ def _is_element(name: str) -> bool:
     return True
 
 
-def _ends_in_element(iri: str) -> bool:
-    name = _XML_PREDICATE.search(iri)
-    return name is not None and _is_element(name[0])
-
-
-def _subject(line: bytes) -> bytes:
-    return line[: line.find(b" ")]
+@lru_cache(maxsize=4096)
+def _element_of(iri: str) -> str | None:
+    """The name at the end of an IRI that an element can have; empty if XML parsers reject it, None
+    if there is none. In linear time, which a search for a name before the end is not.
+    """
+    end = _NAME_CHARACTERS.match(iri[::-1])
+    assert end is not None
+    tail = iri[len(iri) - end.end() :]
+    start = _NAME_STARTS.search(tail)
+    if start is None:
+        return None
+    name = tail[start.start() :]
+    return name if _is_element(name) else ""
 
 
 class XmlChecks:
@@ -329,24 +337,21 @@ class XmlChecks:
 
     def __init__(self) -> None:
         self._known: set[bytes] = set()
-        self._classes: set[bytes] = set()
-        self._subject = b""
 
     def checked(self, text: bytes) -> bytes:
         """The text of a chunk of N-Quads, with labels that are XML names."""
-        text = self._classes_later(text)
         for found in set(_PREDICATE.findall(text)) - self._known:
             predicate = found.decode()
-            name = _XML_PREDICATE.search(predicate)
+            name = _element_of(predicate)
             if predicate and name is None:
-                message = f"RDF/XML cannot express the predicate <{predicate}>"
+                message = f"RDF/XML cannot express the predicate <{shorten(predicate)}>"
                 raise TermError(f"{message}: it has no XML name at its end")
-            if name and (
-                predicate in _NO_PROPERTIES
-                or predicate[: name.start()] in RESERVED_NAMESPACES
-                or not _is_element(name[0])
+            if name is not None and (
+                not name
+                or predicate in _NO_PROPERTIES
+                or predicate.removesuffix(name) in RESERVED_NAMESPACES
             ):
-                raise TermError(f"RDF/XML cannot express the predicate <{predicate}>")
+                raise TermError(f"RDF/XML cannot express the predicate <{shorten(predicate)}>")
             self._known.add(found)
         if b"\\" in text or b"\xef\xbf" in text or _CONTROLS.search(text):
             for string in _STRING.findall(text):
@@ -355,34 +360,49 @@ class XmlChecks:
                     raise TermError(f"XML cannot express the character U+{code:04X}")
         return relabelled(text, lambda label: XML_LABELS.write(label.decode()).encode())
 
-    def _classes_later(self, text: bytes) -> bytes:
-        """The text with another statement of a subject before those whose class has no XML name:
-        pyoxigraph makes the name of an element of the class that comes first."""
-        classes = {name for _, name in _CLASS.findall(text)} - self._classes
-        self._classes |= {name for name in classes if _ends_in_element(name.decode())}
-        if not classes <= self._classes:
-            text = b"".join(self._reordered(text.splitlines(keepends=True)))
-        last = text.rfind(b"\n", 0, -1) + 1
-        self._subject = _subject(text[last:])
-        return text
 
-    def _reordered(self, lines: list[bytes]) -> Iterator[bytes]:
-        before = self._subject
-        for subject, group in groupby(lines, _subject):
-            held: list[bytes] = []
-            unnamed = b""
-            for line in group:
-                found = _CLASS.match(line)
-                if subject == before or found is None or found[2] in self._classes:
-                    before = subject
-                    yield line
-                    yield from held
-                    held.clear()
-                else:
-                    held.append(line)
-                    unnamed = found[2]
-            if held:
-                raise TermError(
-                    f"RDF/XML cannot express a subject with the class <{unnamed.decode()}> alone, "
-                    "which has no XML name at its end"
-                )
+def with_classes_later(chunks: Iterable[Chunk]) -> Iterator[Chunk]:
+    """Chunks with another statement of a subject before those whose class has no XML name:
+    pyoxigraph makes the name of an element of the class that comes first.
+
+    :raises TermError: a subject has no other statement beside them.
+    """
+    subject = b""
+    held: list[bytes] = []
+    for text, statements in chunks:
+        if held or not all(map(_may_be_first, _CLASS.finditer(text))):
+            waiting = held + text.splitlines(keepends=True)
+            lines: list[bytes] = []
+            held = []
+            for name, group in groupby(waiting, _subject):
+                _reject(held)
+                for line in group:
+                    if name == subject or _may_be_first(_CLASS.match(line)):
+                        lines += (line, *held)
+                        held = []
+                        subject = name
+                    else:
+                        held.append(line)
+            text = b"".join(lines)
+        if text:
+            subject = _subject(text[text.rfind(b"\n", 0, -1) + 1 :])
+        yield Chunk(text, statements)
+    _reject(held)
+
+
+def _subject(line: bytes) -> bytes:
+    return line[: line.find(b" ")]
+
+
+def _may_be_first(stated: re.Match[bytes] | None) -> bool:
+    """Whether a statement may be the first of its subject."""
+    return stated is None or bool(_element_of(stated[1].decode()))
+
+
+def _reject(held: list[bytes]) -> None:
+    if held:
+        iri = held[0].split(b" ")[2].decode()
+        raise TermError(
+            f"RDF/XML cannot express a subject with the class {shorten(iri)} alone, which has no "
+            "XML name at its end"
+        )

@@ -439,8 +439,29 @@ def test_classes_without_an_xml_name(name: str) -> None:
         read = rdflib.Graph().parse(data=out.getvalue(), format="xml")
         assert set(read) == set(rdflib.Graph().parse(data=text, format="nt"))
     alone = "\n".join(rows[:2]).encode()
-    with pytest.raises(TermError, match="no XML name"):
-        convert(alone, io.BytesIO(), source_format="nt", target_format="rdf")
+    for text in (alone, alone + b"\n<urn:next> <urn:p> <urn:o> ."):
+        with pytest.raises(TermError, match="no XML name"):
+            convert(text, io.BytesIO(), source_format="nt", target_format="rdf")
+
+
+def test_classes_without_an_xml_name_at_the_ends_of_chunks() -> None:
+    text = "".join(
+        f"<urn:s{n}> <{RDF.type}> <http://e/{n}> .\n<urn:s{n}> <urn:p> <urn:o> .\n"
+        for n in range(10_000)
+    )
+    out = io.BytesIO()
+    convert(text.encode(), out, source_format="nt", target_format="rdf")
+    assert (
+        out.getvalue().count(b"<rdf:type ") == out.getvalue().count(b"<rdf:Description ") == 10_000
+    )
+
+
+def test_long_names_take_linear_time() -> None:
+    iri = f"http://e/{'a' * (1 << 20)}/"
+    for statement in (f"<urn:s> <{iri}> <urn:o> .", f"<urn:s> <{RDF.type}> <{iri}> ."):
+        with pytest.raises(TermError, match="no XML name") as caught:
+            convert(statement.encode(), io.BytesIO(), source_format="nt", target_format="rdf")
+        assert len(str(caught.value)) < 300
 
 
 def test_prefixes_that_are_reserved_are_left_out() -> None:
