@@ -185,7 +185,7 @@ def in_thread(produce: Callable[[Callable[[_T], None]], object]) -> Generator[_T
             # For the next call: a caller may go on after an error.
             places.put(False)
             raise _StoppedError
-        items.put((item, None))
+        items.put((item,))
 
     def run() -> None:
         failed = None
@@ -193,22 +193,20 @@ def in_thread(produce: Callable[[Callable[[_T], None]], object]) -> Generator[_T
             produce(put)
         except BaseException as error:
             failed = error
-        items.put((None, failed or _StoppedError()))
+        # The last item: the error, if there is one.
+        items.put(failed)
 
     thread = Thread(target=run, name="jelly-chunks", daemon=True)
     thread.start()
     try:
-        while True:
-            item, failed = items.get()
-            if failed is not None:
-                break
+        while isinstance(found := items.get(), tuple):
             places.put(True)
-            yield item
+            yield found[0]
     finally:
         places.put(False)
         thread.join()
-    if not isinstance(failed, _StoppedError):
-        raise failed
+    if found is not None:
+        raise found
 
 
 #: The start of a relative IRI, in a string perhaps; and strings, or such an IRI.
