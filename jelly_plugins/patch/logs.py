@@ -19,9 +19,11 @@ from ..codec.common.options import TABLES
 from ..codec.common.terms import parts_of as items_of
 from ..codec.patch.operations import (
     BEGIN,
+    CHANGES,
     COMMIT,
     ID,
     PREV,
+    STATEMENTS,
     AnyOperation,
     Operation,
     OperationKind,
@@ -38,8 +40,7 @@ from ..notebook import Shown
 from .formats import PatchFormat, PatchOptionChanges, format_named
 from .model import Patch, chain_headers, check_nesting, check_patches, group, new_id
 from .reader import PatchReader, ReadOptions
-from .replay.transactions import CHANGES
-from .rows import STATEMENTS, PatchOrder
+from .rows import PatchOrder
 from .writer import format_for, inferred, rows_of, write_rows
 
 _BOUNDS: Final = (OperationKind.BEGIN, OperationKind.COMMIT, OperationKind.ABORT)

@@ -26,7 +26,7 @@ from ..codec import (
 )
 from ..codec.common.detection import StreamKind, is_cut, kind_of
 from ..codec.common.wire import varint
-from ..codec.patch.operations import ENDS, OPENS, OperationKind
+from ..codec.patch.operations import CHANGES, ENDS, OPENS, OperationKind
 from ..errors import JellyError, OrderError, SourceError
 from ..io.sources import Closing, Input, Source
 from ..jena.names import format_of as jena_format_of
@@ -119,7 +119,7 @@ class JellyReader:
         for chunk in chunks:
             for frame in self.splitter.feed(chunk):
                 rows = self._decode(frame)
-                if rows and rows[0].kind in OPENS and last not in (*ENDS, *OPENS):
+                if rows and rows[0].kind in OPENS and last in CHANGES:
                     self.complete_bytes = size
                 size += len(varint(len(frame))) + len(frame)
                 if rows:

@@ -27,6 +27,7 @@ from ..codec import (
 )
 from ..codec.patch.operations import (
     BEGIN,
+    CHANGES,
     COMMIT,
     END,
     AnyOperation,
@@ -49,7 +50,6 @@ from .formats import PatchFormat, format_of
 from .model import ID, PREV
 from .reader import PatchReader
 from .replay.replay import Position
-from .replay.transactions import CHANGES
 from .rows import PatchWriter
 from .text_rows import NO_ROW
 from .writer import patch_writer
@@ -311,11 +311,14 @@ class LogWriter:
     def abandon(self) -> None:
         """Make the file again what it was before it was opened, and close it."""
         with self:
-            self.cut(self.place._replace(size=self._kept))
-            self._write(self._rest)
-            self.place = self.place._replace(size=self._kept + len(self._rest))
+            self._restore()
         if self._is_new:
             os.unlink(self.path)
+
+    def _restore(self) -> None:
+        self._file.truncate(self._kept)
+        self._write(self._rest)
+        self.place = self.place._replace(size=self._kept + len(self._rest))
 
     def _begin(self, ending: bytes) -> None:
         """End what was taken up, or begin a new log."""
@@ -324,8 +327,7 @@ class LogWriter:
         try:
             self._write(ending)
         except OSError as error:
-            self._file.truncate(self._kept)
-            self._write(self._rest)
+            self._restore()
             raise SourceError(error.strerror or str(error), source=self.name) from None
         self.place = self.place._replace(size=self._kept + len(ending))
 

@@ -44,10 +44,6 @@ from ..io.streams import GENERIC
 from .formats import PatchFormat, format_named
 from .model import ID, PREV
 
-#: Kinds of operations on statements, and on namespaces.
-STATEMENTS: Final = (OperationKind.ADD, OperationKind.DELETE)
-NAMESPACES: Final = (OperationKind.ADD_NAMESPACE, OperationKind.DELETE_NAMESPACE)
-
 _GENERIC: Final = describe
 #: After these only Z shows that a patch is whole: after no rows, and after headers.
 _MARKED: Final = (PatchState.BETWEEN_MARKS, PatchState.PUNCTUATED_OPENING)

@@ -25,7 +25,9 @@ from ..codec.common.limits import over
 from ..codec.common.terms import XSD_STRING, parts_of
 from ..codec.patch.operations import (
     ENDS,
+    NAMESPACES,
     OPENS,
+    STATEMENTS,
     AnyOperation,
     Header,
     Namespace,
@@ -57,7 +59,7 @@ from ..errors import (
     TruncatedError,
 )
 from ..jena.names import DEFAULT_GRAPHS
-from .rows import NAMESPACES, STATEMENTS, WRITE, ReadSettings, RowReader, RowWriter, WriteSettings
+from .rows import WRITE, ReadSettings, RowReader, RowWriter, WriteSettings
 
 _DEFAULT_GRAPHS: Final = tuple(f"<{each}>" for each in DEFAULT_GRAPHS)
 

@@ -14,12 +14,12 @@ from typing import Any, Final
 from ..codec import DEFAULT_GRAPH, AnyOperation, Header, Kind, Namespace, Operation, OperationKind
 from ..codec.common.positions import GRAPH, OBJECT, PREDICATE, SUBJECT
 from ..codec.common.terms import build, parts_of
-from ..codec.patch.operations import ABORT, BEGIN, COMMIT, END, ENDS
+from ..codec.patch.operations import ABORT, BEGIN, COMMIT, END, ENDS, STATEMENTS
 from ..errors import JellyError, StatementError, TermError, TruncatedError, WireError
 from ..jena.names import DEFAULT_GRAPHS, JenaFormat
 from ..jena.streams import I32, STRUCT, TEXT, Member, Message, TermReader, batches
 from ..jena.streams import RowWriter as JenaWriter
-from .rows import STATEMENTS, WRITE, ReadSettings, RowReader, RowWriter, WriteSettings
+from .rows import WRITE, ReadSettings, RowReader, RowWriter, WriteSettings
 
 #: Rows of transactions, by their number: TX, TC, TA, and Z; and their place in a row.
 _TRANSACTIONS: Final = (BEGIN, COMMIT, ABORT, END)

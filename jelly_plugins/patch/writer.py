@@ -29,13 +29,13 @@ from ..codec import describe as describe_generic
 from ..codec.common import positions
 from ..codec.common.limits import NESTING_CEILING
 from ..codec.common.terms import parts_of, terms_of
-from ..codec.patch.operations import END
+from ..codec.patch.operations import END, NAMESPACES, STATEMENTS
 from ..codec.text.ntriples import Notation
 from ..errors import LimitError, StatementError
 from ..io.sinks import Counted, Destination, open_output
 from .formats import PatchFormat, format_named, format_of
 from .model import Patch, check_patches
-from .rows import NAMESPACES, STATEMENTS, PatchWriter, WriteSettings
+from .rows import PatchWriter, WriteSettings
 from .text_rows import PatchTextWriter
 from .thrift_rows import PatchRowWriter
 

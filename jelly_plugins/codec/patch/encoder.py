@@ -23,7 +23,16 @@ from ..common.terms import Describe, Kind, describe, terms_of
 from ..common.wire import BYTES, string_field, varint
 from ..text.ntriples import LineParser
 from . import rules as patch_rules
-from .operations import BEGIN, COMMIT, END, Namespace, Operation, OperationKind
+from .operations import (
+    BEGIN,
+    COMMIT,
+    END,
+    NAMESPACES,
+    STATEMENTS,
+    Namespace,
+    Operation,
+    OperationKind,
+)
 from .operations import header as make_header
 from .options import (
     PATCH_VERSION_1_0,
@@ -34,8 +43,6 @@ from .options import (
 from .rules import PatchRow
 
 _KINDS: Final = {int(kind): kind for kind in OperationKind}
-_STATEMENTS: Final = (OperationKind.ADD, OperationKind.DELETE)
-_NAMESPACES: Final = (OperationKind.ADD_NAMESPACE, OperationKind.DELETE_NAMESPACE)
 
 
 GRAPH_TAGS: Final = {
@@ -248,12 +255,12 @@ class PatchEncoder(RowWriter):
             return
         row = patch_rules.ROW_OF[kind]
         after = self.state_after(row)
-        if kind in _STATEMENTS:
+        if kind in STATEMENTS:
             terms = terms_of(value)
             check_width(terms, 4 if self._quads else 3)
             body = self._writer.statement(terms)
             self._repeats += not body
-        elif kind in _NAMESPACES:
+        elif kind in NAMESPACES:
             body = self._namespace(kind, value)
         elif kind is OperationKind.HEADER:
             key, term = value

@@ -150,6 +150,10 @@ COMMIT: Final = Operation(OperationKind.COMMIT)
 ABORT: Final = Operation(OperationKind.ABORT)
 #: A patch ends (Z in RDF Patch text, punctuation in Jelly-Patch).
 END: Final = Operation(OperationKind.END)
+#: Rows that change something: statements, and namespaces.
+STATEMENTS: Final = (OperationKind.ADD, OperationKind.DELETE)
+NAMESPACES: Final = (OperationKind.ADD_NAMESPACE, OperationKind.DELETE_NAMESPACE)
+CHANGES: Final = frozenset((*STATEMENTS, *NAMESPACES))
 #: Rows that end a transaction or a patch.
 ENDS: Final = (OperationKind.COMMIT, OperationKind.ABORT, OperationKind.END)
 #: Rows that end a transaction of operations outside of TX and TC, which are before them.

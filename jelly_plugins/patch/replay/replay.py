@@ -30,6 +30,7 @@ from ...codec import DefaultGraph, TermFactory
 from ...codec.common.terms import check_text, convert
 from ...codec.patch.operations import (
     CHAIN_KEYS,
+    CHANGES,
     END,
     ID,
     PREV,
@@ -45,7 +46,7 @@ from ...io.sources import Source, is_source, name_of, rewinder
 from ...notebook import Shown
 from ..model import Patch
 from ..reader import PatchReader, RewrittenError
-from .transactions import CHANGES, NetChanges, ReplaySettings, Target
+from .transactions import NetChanges, ReplaySettings, Target
 
 #: What a result says where no position is kept.
 NO_POSITION: Final = (

@@ -27,10 +27,6 @@ if TYPE_CHECKING:
 
 _ADD: Final = OperationKind.ADD
 _DELETE: Final = OperationKind.DELETE
-#: Kinds of operations that change something.
-CHANGES: Final = frozenset(
-    (_ADD, _DELETE, OperationKind.ADD_NAMESPACE, OperationKind.DELETE_NAMESPACE)
-)
 
 
 def as_term(text: str | Term, name: str = "until") -> str:
