@@ -261,7 +261,7 @@ class FrameBytes(Closing):
 
     def reject(self, error: JellyError, decoder: Any) -> NoReturn:
         """Raise an error of a decoder of the codec with its place, or a better one where the source
-        is no Jelly-RDF at all."""
+        is in another format."""
         if decoder.options is None:
             kind = _other_kind(self._opening)
             if kind is not None:

@@ -323,7 +323,7 @@ class Journal(Store):
         for statement, (what, graph) in net.items():
             triple = statement[:3]
             usual = self._forms(triple)[-1]
-            # A form that was there before recording is no statement beside the usual one.
+            # While the usual form is there, one that was there before recording does not count.
             if usual is triple or not is_in(self.store, usual, graph):
                 yield what, (*usual, *statement[3:])
 
