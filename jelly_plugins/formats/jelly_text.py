@@ -97,15 +97,19 @@ def frames_of_text(chunks: Iterable[bytes], limits: Limits) -> Iterator[bytes]:
 
 
 def _lines(chunks: Iterable[bytes], limits: Limits) -> Iterator[bytes]:
-    rest = b""
+    pending: list[bytes] = []
+    size = 0
     for chunk in chunks:
-        *whole, rest = (rest + chunk).split(b"\n")
-        for line in whole:
-            yield line + b"\n"
-        if len(rest) > _LONGER * limits.frame_bytes:
-            raise over(limits, "frame_bytes", len(rest) // _LONGER, "the length of a line")
-    if rest:
-        yield rest
+        first, *others = chunk.split(b"\n")
+        pending.append(first)
+        size += len(first)
+        if size > _LONGER * limits.frame_bytes:
+            raise over(limits, "frame_bytes", size // _LONGER, "the length of a line")
+        for line in others:
+            yield b"".join(pending) + b"\n"
+            pending = [line]
+            size = len(line)
+    yield b"".join(pending)
 
 
 def _frame(text: bytes, first: int) -> bytes:

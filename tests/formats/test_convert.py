@@ -189,7 +189,8 @@ def test_invalid_streams_can_be_shown_as_text() -> None:
             converted(source, form, "nq")
     shown = converted(delimit(frame), "jelly", "jelly-text")
     assert b"max_name_table_size" not in shown
-    assert list(frames_of_text([shown], Limits())) == [frame]
+    for chunks in ([shown], [shown[at : at + 1] for at in range(len(shown))]):
+        assert list(frames_of_text(chunks, Limits())) == [frame]
 
 
 @pytest.mark.parametrize(
