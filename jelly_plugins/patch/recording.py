@@ -50,6 +50,7 @@ from .formats import PatchFormat, format_of
 from .model import ID, PREV
 from .reader import PatchReader
 from .replay.replay import Position
+from .replay.transactions import check_name
 from .rows import PatchWriter
 from .text_rows import NO_ROW
 from .writer import patch_writer
@@ -112,7 +113,7 @@ class RecordSettings:
         deleted, replaced, truncated or written to by others is then detected before each patch;
         otherwise before every hundredth one, and when it is closed.
     :ivar limits: the limits on an existing log.
-    :raises OptionsError: ``name`` is empty.
+    :raises OptionsError: ``name`` is empty or has a surrogate.
     """
 
     name: str | None = None
@@ -121,8 +122,7 @@ class RecordSettings:
     limits: Limits = DEFAULT_LIMITS
 
     def __post_init__(self) -> None:
-        if self.name == "":
-            raise OptionsError("the name of a log is empty")
+        check_name(self.name)
 
     def but(self, changes: RecordOptions, options: PatchOptions) -> RecordSettings:
         """These settings with changes, and ``options`` for a new log by default."""

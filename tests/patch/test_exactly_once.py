@@ -406,12 +406,13 @@ def test_a_replay_that_another_one_has_overtaken(store: Target) -> None:
     assert store.objects() == ["urn:2", "urn:3"]
 
 
-def test_an_empty_name(store: Target, tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["", "\ud800"])
+def test_an_invalid_name(store: Target, tmp_path: Path, name: str) -> None:
     with pytest.raises(OptionsError, match="name of a log"):
-        store.replay(log(ONE, TWO), name="")
+        store.replay(log(ONE, TWO), name=name)
     path = tmp_path / "log.jellyp"
     with pytest.raises(OptionsError, match="name of a log"):
-        store.record(path, name="")
+        store.record(path, name=name)
     assert not path.exists()
     assert (store.objects(), store.positions()) == ([], [])
 

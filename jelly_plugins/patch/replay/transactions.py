@@ -42,6 +42,16 @@ def as_term(text: str | Term, name: str = "until") -> str:
     return text if text.startswith(("<", '"', "_:")) else f"<{text}>"
 
 
+def check_name(name: str | None) -> None:
+    """Reject what cannot be the name of a log."""
+    if name == "":
+        raise OptionsError("the name of a log is empty")
+    try:
+        (name or "").encode()
+    except UnicodeEncodeError:
+        raise OptionsError(f"the name of a log has a surrogate: {name!a}") from None
+
+
 class ReplayOptions(TypedDict, total=False):
     """The fields of :class:`ReplaySettings`, as keyword arguments."""
 
@@ -91,7 +101,7 @@ class ReplaySettings:
         ``tqdm.update`` takes it. An exception that it raises ends the replay; the transactions
         reported stay applied, with the rest of their group, and nothing after it.
     :ivar limits: the limits on untrusted input.
-    :raises OptionsError: ``name`` is empty, or ``commit_every`` is less than 1.
+    :raises OptionsError: ``name`` is empty or has a surrogate, or ``commit_every`` is less than 1.
     :raises TypeError: ``until`` is not a string.
     """
 
@@ -108,8 +118,7 @@ class ReplaySettings:
     limits: Limits = DEFAULT_LIMITS
 
     def __post_init__(self) -> None:
-        if self.name == "":
-            raise OptionsError("the name of a log is empty")
+        check_name(self.name)
         if self.commit_every is not None and self.commit_every < 1:
             raise OptionsError(f"commit_every must be at least 1 (got {self.commit_every})")
         if self.until is not None:
