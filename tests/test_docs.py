@@ -22,6 +22,7 @@ from jelly_plugins import spark
 from jelly_plugins.cli.app import app
 from jelly_plugins.cli.options import commands, examples
 from jelly_plugins.codec import DEFAULT_LIMITS, Limits
+from jelly_plugins.rdflib import register
 
 from . import blocks, links
 from .cli.command import jelly
@@ -85,6 +86,8 @@ def test_blocks_of_a_page_run(page: str, tmp_path: Path, monkeypatch: pytest.Mon
     if page in NEEDS:
         pytest.importorskip(NEEDS[page])
     monkeypatch.chdir(tmp_path)  # for stores with their own threads
+    # Readers do not have pyjelly; in this process, an earlier test may have imported it.
+    register()
     names: dict[str, object] = {"__name__": "page"}
     shown = blocks.shown_output((DOCS / page).read_text(encoding="utf-8"))
     left_out = []
