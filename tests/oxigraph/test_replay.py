@@ -12,19 +12,13 @@ from typing import Any
 
 import pyoxigraph as ox
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 from jelly_plugins import (
     ChainError,
-    ConflictError,
     JellyError,
     LimitError,
     Limits,
-    LogicalType,
-    PhysicalType,
     SourceError,
-    StreamOptions,
     TermError,
 )
 from jelly_plugins.codec import BlankNode, Iri, Literal, Quad, Triple
@@ -38,20 +32,17 @@ from jelly_plugins.codec.patch.operations import (
     header,
 )
 from jelly_plugins.io.sources import name_of
-from jelly_plugins.io.streams import write_bytes
 from jelly_plugins.oxigraph import (
     BOOKKEEPING,
     count_quads,
     namespaces,
     positions,
-    read_quads,
     replay,
     set_position,
 )
 from jelly_plugins.patch import (
     Patch,
     Position,
-    ReplaySettings,
     read_patches,
     write_rows,
 )
@@ -59,162 +50,25 @@ from jelly_plugins.patch.replay import replay as driver
 
 from .support import (
     REJECTED,
-    XSD,
     contents,
     counting,
     data,
     jelly_log,
     log,
     patch,
-    patches_of,
     transaction,
 )
 
 S, P, O, G = (Iri(f"urn:{letter}") for letter in "spog")  # noqa: E741
 
 
-def terms(*statements: Any) -> list[Patch]:
-    """A log of one patch that adds statements."""
-    return [Patch([BEGIN, *map(add, statements), COMMIT])]
-
-
-@pytest.mark.parametrize("form", [log, jelly_log, patches_of])
-def test_every_kind_of_term(store: ox.Store, form: Callable[..., Any]) -> None:
-    source = form(
-        patch(
-            1,
-            transaction(
-                "A <urn:s> <urn:p> <urn:o> .",
-                "A _:a <urn:p> _:b .",
-                "A _:a <urn:p> _:b <urn:g> .",
-                "A _:a <urn:p> _:b _:g .",
-                'A <urn:s> <urn:p> "x"@EN-gb .',
-                f'A <urn:s> <urn:p> "01"^^<{XSD}integer> .',
-                'A <urn:s> <urn:p> "a\\"b\\\\c\\nd" <urn:g> .',
-                "A _:a <urn:p> << _:a <urn:p> << <urn:s> <urn:p> _:b >> >> _:g .",
-                "A <urn:s> <urn:p> << <urn:s> <urn:p> 1 >> .",
-            ),
-        )
-    )
-    done = replay(store, source)
-    assert (done.patches, done.transactions, done.operations) == (1, 1, 9)
-    assert data(store) == {
-        "<urn:s> <urn:p> <urn:o>",
-        "_:a <urn:p> _:b",
-        "_:a <urn:p> _:b <urn:g>",
-        "_:a <urn:p> _:b _:g",
-        '<urn:s> <urn:p> "x"@en-gb',
-        f'<urn:s> <urn:p> "1"^^<{XSD}integer>',
-        '<urn:s> <urn:p> "a\\"b\\\\c\\nd" <urn:g>',
-        "_:a <urn:p> <<( _:a <urn:p> <<( <urn:s> <urn:p> _:b )>> )>> _:g",
-        f'<urn:s> <urn:p> <<( <urn:s> <urn:p> "1"^^<{XSD}integer> )>>',
-    }
-
-
 def test_a_base_direction(store: ox.Store) -> None:
     literal = ox.Literal("x", language="en", direction=ox.BaseDirection.RTL)
-    replay(store, terms(Triple(S, P, Literal("x", langtag="en--rtl"))))
-    assert [quad.object for quad in store.quads_for_pattern(None, ox.NamedNode("urn:p"), None)] == [
-        literal
-    ]
+    replay(store, [Patch([add(Triple(S, P, Literal("x", langtag="en--rtl")))])])
+    [quad] = store.quads_for_pattern(None, ox.NamedNode("urn:p"), None)
+    assert quad.object == literal
     replay(store, [Patch([delete(Triple(S, P, Literal("x", langtag="EN--rtl")))])], name="other")
     assert data(store) == set()
-
-
-_SUBJECTS = st.sampled_from([S, BlankNode("a"), BlankNode("b")])
-_OBJECTS = st.sampled_from(
-    [
-        O,
-        BlankNode("a"),
-        Literal("x"),
-        Literal("x", langtag="EN"),
-        Literal("x", langtag="en"),
-        Literal("01", datatype=f"{XSD}integer"),
-        Literal("1", datatype=f"{XSD}integer"),
-        Literal("1", datatype=f"{XSD}int"),
-        Literal("1", datatype="urn:d"),
-        Literal("01", datatype="urn:d"),
-        Triple(S, P, Literal("01", datatype=f"{XSD}integer")),
-        Triple(S, P, Literal("1", datatype=f"{XSD}integer")),
-        Triple(BlankNode("a"), P, BlankNode("b")),
-    ]
-)
-_STATEMENTS = st.one_of(
-    st.builds(Triple, _SUBJECTS, st.just(P), _OBJECTS),
-    st.builds(Quad, _SUBJECTS, st.just(P), _OBJECTS, st.sampled_from([G, BlankNode("g")])),
-)
-_OPERATIONS = st.lists(st.tuples(st.booleans(), _STATEMENTS), max_size=12)
-
-
-def _quad(statement: Any) -> ox.Quad:
-    """A statement as it is loaded."""
-    quads = len(statement) == 4
-    options = StreamOptions(
-        physical_type=PhysicalType.QUADS if quads else PhysicalType.TRIPLES,
-        logical_type=LogicalType.UNSPECIFIED,
-        rdf_star=True,
-    )
-    [quad] = read_quads(write_bytes([statement], options=options))
-    return quad
-
-
-def one_by_one(store: ox.Store, operations: list[tuple[bool, Any]]) -> list[tuple[bool, ox.Quad]]:
-    """Apply operations as they come, by Oxigraph's own methods; return those without an effect."""
-    idle = []
-    for adds, statement in operations:
-        quad = _quad(statement)
-        if (quad in store) is adds:
-            idle.append((adds, quad))
-        (store.add if adds else store.remove)(quad)
-    return idle
-
-
-@given(
-    before=_OPERATIONS,
-    transactions=st.lists(_OPERATIONS, max_size=3),
-    checks=st.sampled_from(["nothing", "blank nodes", "all"]),
-    commit_every=st.sampled_from([1, 2, 100]),
-)
-@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
-def test_the_effect_is_that_of_one_operation_after_the_other(
-    before: list[tuple[bool, Any]],
-    transactions: list[list[tuple[bool, Any]]],
-    checks: str,
-    commit_every: int,
-) -> None:
-    """Up to the first transaction with an operation that has no effect, if that is checked."""
-    expected, store = ox.Store(), ox.Store()
-    for each in (expected, store):
-        one_by_one(each, before)
-    unmatched, rejected = 0, False
-    for operations in transactions:
-        state = set(expected)
-        idle = one_by_one(expected, operations)
-        if checks == "all":
-            rejected = bool(idle)
-        elif checks == "blank nodes":
-            rejected = any("_:" in str(quad) for adds, quad in idle if not adds)
-        if rejected:
-            expected = ox.Store()
-            expected.extend(state)
-            break
-        unmatched += sum(not adds for adds, _ in idle)
-    rows = [
-        [(add if adds else delete)(statement) for adds, statement in operations]
-        for operations in transactions
-    ]
-    log = [Patch([row for each in rows for row in (BEGIN, *each, COMMIT)])]
-    how = ReplaySettings(
-        commit_every=commit_every,
-        check_unmatched=checks == "all",
-        check_blank_nodes=checks != "nothing",
-    )
-    if rejected:
-        with pytest.raises(ConflictError, match=r"patch number 1: the statement .* there"):
-            replay(store, log, how)
-    else:
-        assert replay(store, log, how).unmatched == unmatched
-    assert data(store) == {str(quad) for quad in expected}
 
 
 @pytest.mark.parametrize("commit_every", [1, 100])

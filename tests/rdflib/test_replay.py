@@ -260,21 +260,6 @@ def test_the_graph_is_restored(
         assert replay(graph, log).patches == 1
 
 
-def test_strict(graph: Graph) -> None:
-    replay(graph, patch(1, *FILLING))
-    before = state(graph)
-    for bad in ("A <urn:s> <urn:p> <urn:o> .", "D <urn:s> <urn:p> <urn:none> ."):
-        with pytest.raises(ConflictError, match=r"<urn:p:2>: .* there"):
-            replay(
-                graph,
-                patch(1, *FILLING) + patch(2, "D _:b <urn:p> 1 .", "PA 'x' <urn:z> .", bad),
-                check_unmatched=True,
-            )
-        assert state(graph) == before
-    replay(graph, patch(1, *FILLING) + patch(2, "D _:b <urn:p> 1 ."), check_unmatched=True)
-    assert triples(graph) == {(S, P, O)}
-
-
 BAD = [
     "A <urn:s> <urn:p> << <urn:s> <urn:p> <urn:o> >> .",
     "A <urn:s> <urn:p> nonsense .",
@@ -337,16 +322,6 @@ def test_a_store_on_disk(tmp_path: Path) -> None:
     assert replay(again, patch(1, *FILLING) + patch(2, "A <urn:s> <urn:p> 7 .")).patches == 1
     assert dict(again.namespaces())["x"] == URIRef("urn:x")
     assert len(quads(again)) == 3
-
-
-def test_deletions_that_match_nothing(graph: Graph) -> None:
-    first = patch(1, "A _:a <urn:p> <urn:o> .", "D <urn:no> <urn:p> <urn:o> .")
-    second = patch(2, "A <urn:new> <urn:p> <urn:o> .", "D _:b <urn:p> <urn:o> .")
-    with pytest.raises(ConflictError, match=r"patch <urn:p:2>: the statement _:b .* labels"):
-        replay(graph, first + second)
-    assert triples(graph) == {(BNode("a"), URIRef("urn:p"), O)}
-    done = replay(graph, first + second, check_blank_nodes=False)
-    assert (done.transactions, done.unmatched) == (1, 1)
 
 
 def test_a_long_term_that_many_rows_repeat_is_not_copied() -> None:
