@@ -11,8 +11,7 @@ from pathlib import Path
 import pyoxigraph as ox
 import pytest
 
-from jelly_plugins import Triple
-from jelly_plugins.backends import backend_names, get_backend, owner_of
+from jelly_plugins.backends import get_backend, owner_of
 from jelly_plugins.io.streams import encode, write_delimited
 from jelly_plugins.messages import write_messages
 from jelly_plugins.oxigraph import dump, load, read_quads
@@ -21,19 +20,7 @@ from jelly_plugins.oxigraph.terms import describe
 from tests.shared_data import shared
 
 from .. import programs
-from .support import O, P, S, contents, jelly
-
-
-def test_the_entry_point_names_the_backend() -> None:
-    assert "oxigraph" in backend_names()
-    assert get_backend("oxigraph") is BACKEND
-    assert BACKEND.name == "oxigraph"
-
-
-def test_declarations_that_are_not_used_are_no_reason_to_reject() -> None:
-    data = jelly(Triple(S, P, O), generalized_statements=True, rdf_star=True)
-    assert BACKEND.load(ox.Store(), data) == 1
-
+from .support import contents
 
 WITHOUT_PYOXIGRAPH = """
 import sys

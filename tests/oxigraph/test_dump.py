@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import signal
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -221,16 +220,6 @@ def test_paths_are_compressed_and_replaced_as_a_whole(filled: ox.Store, tmp_path
 def test_limits_hold(filled: ox.Store) -> None:
     with pytest.raises(LimitError, match="string_bytes"):
         dump(filled, io.BytesIO(), limits=Limits(string_bytes=3))
-
-
-@pytest.mark.parametrize("options", [None, GRAPHS])
-def test_progress_ends_at_all(new_store: Callable[[], ox.Store], options: Any) -> None:
-    store = new_store()
-    load(store, jelly(*numbered(25_000)))
-    reported: list[int] = []
-    dumped(store, options=options, progress=reported.append)
-    assert len(reported) == 3
-    assert sum(reported) == 25_000
 
 
 @pytest.mark.parametrize("format_", ["jelly", "nt", "ttl", "rt"])

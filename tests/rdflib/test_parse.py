@@ -28,7 +28,6 @@ from jelly_plugins import (
     Iri,
     JellyError,
     LimitError,
-    Limits,
     Literal,
     OptionsError,
     Quad,
@@ -212,18 +211,6 @@ STORED = {
 
 
 @both_options
-@pytest.mark.parametrize("atomic", [True, False])
-def test_quads_go_into_their_graphs(
-    options: StreamOptions, atomic: bool, store: str, calls: SimpleNamespace
-) -> None:
-    dataset = Dataset(store=store)
-    data = jelly(QUAD_STATEMENTS, options=options)
-    parse(dataset, data, blank_nodes="keep", atomic=atomic)
-    assert quads_of(dataset) == STORED
-    assert calls.load == (store == "Oxigraph")
-
-
-@both_options
 def test_a_conjunctive_graph_takes_quads(options: StreamOptions, store: str) -> None:
     data = jelly(QUAD_STATEMENTS, options=options)
     graph = conjunctive_graph(store=store)
@@ -253,15 +240,6 @@ def test_graphs_of_a_dataset_share_its_namespaces(options: StreamOptions) -> Non
         assert ("mine", URIRef(EX)) in set(graph.namespaces())
 
 
-def test_empty_graphs_exist_afterwards(store: str) -> None:
-    frames = [Frame(0, statements=[Quad(S, P, O, DEFAULT_GRAPH)], empty_graphs=[G])]
-    dataset = parse(Dataset(store=store), jelly_frames(frames, options=GRAPHS))
-    assert URIRef(EX + "g") in {graph.identifier for graph in dataset.store.contexts()}
-    assert len(dataset.graph(EX + "g")) == 0
-    with read_frames(to_bytes(dataset)) as found:
-        assert {name for frame in found for name in frame.graphs} == {DEFAULT_GRAPH, G}
-
-
 def test_a_store_that_is_only_derived_from_oxrdflibs_goes_the_public_way(
     calls: SimpleNamespace,
 ) -> None:
@@ -286,13 +264,6 @@ def test_a_store_that_is_only_derived_from_oxrdflibs_goes_the_public_way(
 
 
 TWO_NODES = jelly([Triple(BlankNode("b0"), P, BlankNode("b1"))])
-
-
-def test_a_label_is_one_node_in_the_whole_stream() -> None:
-    quads = [Quad(BlankNode("b"), P, O, DEFAULT_GRAPH), Quad(S, P, O, BlankNode("b"))]
-    dataset = parse(Dataset(), jelly(quads, frame_rows=1))
-    (name,) = {quad[3] for quad in quads_of(dataset)} - {None}
-    assert (name, *TRIPLE[1:], None) in quads_of(dataset)
 
 
 def test_streams_of_a_concatenated_file_have_labels_of_their_own() -> None:
@@ -404,13 +375,6 @@ def test_no_bytes_are_an_empty_graph_unless_parsing_is_strict(store: str) -> Non
     assert len(graph) == 0
     with pytest.raises(OptionsError, match="empty"):
         parse(Graph(store=store), b"", strict=True)
-
-
-def test_limits_are_the_callers(store: str) -> None:
-    with pytest.raises(LimitError, match="name_table"):
-        parse(Graph(store=store), ONE, limits=Limits(name_table=8))
-    with pytest.raises(LimitError, match="frame_bytes"):
-        parse(Graph(store=store), b"\xff\xff\xff\xff\x1f" + ONE)
 
 
 @pytest.mark.parametrize("atomic", [True, False])

@@ -40,7 +40,7 @@ from jelly_plugins.rdflib.terms import (
 
 from .. import programs
 from ..ntriples import write_lines
-from .support import EX, GRAPHS, QUADS, G, O, P, S, jelly, jelly_frames, parse, to_bytes
+from .support import EX, QUADS, G, O, P, S, jelly, parse, to_bytes
 
 pytestmark = pytest.mark.usefixtures("quiet")
 
@@ -401,28 +401,6 @@ def _fields(types: StreamOptions, features: StreamOptions) -> dict[str, Any]:
         "generalized_statements": features.generalized_statements,
         "rdf_star": features.rdf_star,
     }
-
-
-def test_declarations_that_are_not_used_are_no_reason_to_reject() -> None:
-    data = jelly([Triple(S, P, O)], options=STAR)
-    assert len(parse(Graph(), data)) == 1
-
-
-@pytest.mark.parametrize("generalized", [True, False])
-def test_a_graph_named_by_a_literal_is_rejected(generalized: bool) -> None:
-    name = jelly_plugins.Literal("g")
-    quads = StreamOptions(**_fields(QUADS, STAR))
-    graphs = StreamOptions(**_fields(GRAPHS, STAR))
-    for data in (
-        jelly([(S, P, O, name)], options=quads),
-        jelly([(S, P, O, name)], options=graphs),
-        jelly_frames([jelly_plugins.Frame(0, empty_graphs=[name])], options=graphs),
-    ):
-        dataset = Dataset()
-        with pytest.raises(TermError, match="named by a literal") as caught:
-            parse(dataset, data, generalized=generalized)
-        assert (caught.value.frame, caught.value.row is None) == (0, False)
-        assert not list(dataset.store.contexts())
 
 
 def test_generalized_statements_are_written_where_they_are_declared() -> None:
