@@ -156,6 +156,8 @@ def test_the_name_gives_the_format_and_the_prefixes_are_reported(
         kind.load(target, QUADS)
     with pytest.raises(ValueError, match="did you mean turtle"):
         kind.load(target, b"", format="turtel")
+    with pytest.raises(ValueError, match=r"'fresh'.*'keep'"):
+        kind.load(target, path, blank_nodes="other")
 
 
 def test_relative_iris_need_a_base(kind: Target, tmp_path: Path) -> None:

@@ -303,53 +303,6 @@ def test_a_recorder_leaves_no_graph_of_its_own(tmp_path: Path) -> None:
     assert list(store.named_graphs()) == []
 
 
-#: Records changes to the store of a folder until it is killed; says what was acknowledged.
-RECORDS = """
-import sys
-from pyoxigraph import BlankNode, Literal, NamedNode, Quad, Store
-from jelly_plugins.oxigraph import record
-
-folder, path, number = sys.argv[1], sys.argv[2], int(sys.argv[3])
-store = Store(folder)
-at = NamedNode("urn:at")
-with record(store, path) as recorder:
-    while True:
-        number += 1
-        with recorder.transaction() as transaction:
-            for quad in list(store.quads_for_pattern(None, at, None)):
-                transaction.remove(quad)
-            transaction.add(Quad(at, at, Literal(number)))
-            transaction.add(Quad(BlankNode(), NamedNode("urn:p"), Literal(number)))
-        print(number, flush=True)
-"""
-
-
-def test_two_processes(tmp_path: Path) -> None:
-    """While one records, another can have neither its store nor its log, and can follow the log."""
-    folder, path = tmp_path / "store", tmp_path / "log.jellyp"
-    copy = ox.Store()
-    with programs.start(RECORDS, folder, path, "0") as process:
-        assert process.stdout is not None
-        for line in process.stdout:
-            with pytest.raises(SourceError, match="another process is writing this log"):
-                record(ox.Store(), path)
-            with pytest.raises(SourceError, match="another process is writing this log"):
-                undo(path)
-            with pytest.raises(OSError, match="LOCK"):
-                ox.Store(folder)
-            with suppress(TruncatedError):
-                # It may be in the middle of a patch.
-                replay(copy, path)
-            [at] = copy.quads_for_pattern(None, ox.NamedNode("urn:at"), None)
-            assert len(data(copy)) == int(at.object.value) + 1 > int(line)
-            if int(at.object.value) > 100:
-                break
-        process.kill()
-    with pytest.raises(ChainError, match="is being recorded"):
-        replay(copy := ox.Store(folder), b"H id <urn:x> .\nTX .\nTC .\n")
-    record(copy, path).close()
-
-
 HOSTILE = [
     rb"<urn:a\u003E\u0020\u003Curn:b> <urn:p> <urn:o> .",
     rb"<urn:a\u003E\u0020\u003Cp\u003E\u0020\u003Co\u003E\u0020.\u0020#> <urn:p> <urn:o> .",

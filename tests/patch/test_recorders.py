@@ -1,26 +1,35 @@
-"""Recorders of stores of every kind: what is recorded, and what else may change the store."""
+"""Recorders of stores of every kind: what is recorded, what else may change the store, and a disk
+that is full."""
 
 from __future__ import annotations
 
+import errno
+import os
+import signal
 from collections.abc import Callable
 from contextlib import suppress
+from io import FileIO
 from pathlib import Path
+from threading import Barrier, Event, Thread
 from typing import Any
 
+import pyoxigraph as ox
 import pytest
-
-pytest.importorskip("pyoxigraph")
-pytest.importorskip("oxrdflib")
-
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pyoxigraph import NamedNode
 from rdflib import Dataset, Graph, URIRef
 
 from jelly_plugins import ChainError, SourceError, TermError
-from jelly_plugins.patch import read_patches
+from jelly_plugins.patch import read_patches, recording
+from jelly_plugins.patch.replay.transactions import lock_of
+from jelly_plugins.rdflib import record
 
-from .targets import RECORDED, XSD, Target
+from .targets import MAKERS, RECORDED, XSD, Target
+
+pytest.importorskip("pyoxigraph")
+pytest.importorskip("oxrdflib")
+
 
 # rdflib's own evaluation of updates uses what rdflib warns of.
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
@@ -272,3 +281,151 @@ def test_a_replica_is_equal_after_every_transaction(
         assert replica.rows() == store.rows()
         assert way != "fail" or store.rows() == before
     recorder.close()
+
+
+# Locks, with threads and where processes fork
+
+
+STORE = object()
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_a_child_does_not_wait_for_threads_of_its_parent() -> None:
+    held, done = Event(), Event()
+
+    def hold() -> None:
+        with lock_of(STORE):
+            held.set()
+            done.wait()
+
+    thread = Thread(target=hold)
+    thread.start()
+    held.wait()
+    child = os.fork()
+    if not child:
+        signal.alarm(20)
+        with lock_of(STORE):
+            os._exit(0)
+    _, status = os.waitpid(child, 0)
+    done.set()
+    thread.join()
+    assert os.waitstatus_to_exitcode(status) == 0
+
+
+def test_threads_find_one_recorder(tmp_path: Path) -> None:
+    graph = Graph()
+    ready = Barrier(8)
+    opened: list[Any] = []
+
+    def run(number: int) -> None:
+        ready.wait()
+        with suppress(ChainError):
+            opened.append(record(graph, tmp_path / f"{number}.jellyp"))
+
+    threads = [Thread(target=run, args=(number,)) for number in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    [recorder] = opened
+    recorder.close()
+
+
+# A disk that is full: what was not written whole is not in the log, then or later
+
+
+pytest.importorskip("pyoxigraph")
+pytest.importorskip("oxrdflib")
+
+
+class Disk:
+    """What is left of a disk.
+
+    :ivar size: bytes that a file may have.
+    """
+
+    def __init__(self, size: int) -> None:
+        self.size = size
+
+    def file(self) -> type[FileIO]:
+        """A class of files on it."""
+        disk = self
+
+        class File(FileIO):
+            def write(self, data: Any) -> int:
+                free = disk.size - os.fstat(self.fileno()).st_size
+                if free <= 0:
+                    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+                # As a file system does it: first what fits.
+                return super().write(memoryview(data)[:free])
+
+        return File
+
+
+@pytest.fixture
+def disk(monkeypatch: pytest.MonkeyPatch) -> Disk:
+    """The disk of logs that are opened."""
+    found = Disk(8192)
+    monkeypatch.setattr(recording, "FileIO", found.file())
+    return found
+
+
+def add(target: Target, recorder: Any, number: int, size: int) -> None:
+    """Add a statement with a literal of so many characters."""
+    target.change(recorder, f'A <urn:{number}> <urn:p> "{"x" * size}"')
+
+
+def subjects(target: Target) -> list[str]:
+    return sorted(row[0] for row in target.rows())
+
+
+@pytest.mark.parametrize("kind", ["Oxigraph in memory", "Graph", "Dataset"])
+@pytest.mark.parametrize("free", [0, 40, 150])
+def test_a_change_that_the_disk_has_no_room_for(
+    kind: str, free: int, path: Path, disk: Disk
+) -> None:
+    store, replica = (Target(MAKERS[kind](path.parent)) for _ in range(2))
+    recorder = store.record(path)
+    opening = path.read_bytes()
+    disk.size = len(opening) + free
+    with pytest.raises(OSError, match=os.strerror(errno.ENOSPC)):
+        add(store, recorder, 0, 1000)
+    assert path.read_bytes() == opening
+    disk.size = 8192
+    add(store, recorder, 1, 5000)
+    good = path.read_bytes()
+    for _ in range(2):
+        with pytest.raises(OSError, match=os.strerror(errno.ENOSPC)) as raised:
+            add(store, recorder, 2, 4000)
+        assert raised.value.filename == str(path)
+        assert path.read_bytes() == good
+        assert subjects(store) == ["<urn:1>"]
+    # A smaller one goes.
+    add(store, recorder, 3, 10)
+    with pytest.raises(SourceError, match="another process"):
+        store.record(path)
+    with pytest.raises(OSError, match=os.strerror(errno.ENOSPC)):
+        add(store, recorder, 4, 4000)
+    recorder.close()
+    # It is not written later either, when there is space.
+    disk.size *= 2
+    assert len(list(read_patches(path))) == 2
+    recorder = store.record(path)
+    add(store, recorder, 5, 4000)
+    recorder.close()
+    assert replica.replay(path).patches == 3
+    assert subjects(replica) == subjects(store) == ["<urn:1>", "<urn:3>", "<urn:5>"]
+
+
+@pytest.mark.parametrize("free", [0, 1, 18])
+def test_a_disk_without_room_for_a_new_log(tmp_path: Path, disk: Disk, free: int) -> None:
+    path = tmp_path / "log.jellyp"
+    disk.size = free
+    store = Target(ox.Store())
+    with pytest.raises(SourceError, match=os.strerror(errno.ENOSPC)):
+        store.record(path)
+    assert path.read_bytes() == b""
+    disk.size = 8192
+    store.record(path).close()
+    assert Target(ox.Store()).replay(path).patches == 0
