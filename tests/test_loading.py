@@ -13,15 +13,27 @@ import pytest
 import rdflib
 
 from jelly_plugins import (
+    DEFAULT_GRAPH,
+    BlankNode,
+    Iri,
     JellyError,
+    LimitError,
+    Limits,
+    Literal,
     LogicalType,
     PhysicalType,
+    Quad,
     StreamOptions,
+    TermError,
     TextError,
+    Triple,
     read,
+    read_frames,
 )
 from jelly_plugins.backends import get_backend
+from jelly_plugins.codec import Encoder, delimit
 from jelly_plugins.io.sources import Format
+from jelly_plugins.reserved import BOOKKEEPING_IRI
 from jelly_plugins.tools.compare import compare_datasets
 
 from .conversions import converted
@@ -144,6 +156,8 @@ def test_the_name_gives_the_format_and_the_prefixes_are_reported(
         kind.load(target, QUADS)
     with pytest.raises(ValueError, match="did you mean turtle"):
         kind.load(target, b"", format="turtel")
+    with pytest.raises(ValueError, match=r"'fresh'.*'keep'"):
+        kind.load(target, path, blank_nodes="other")
 
 
 def test_relative_iris_need_a_base(kind: Target, tmp_path: Path) -> None:
@@ -168,3 +182,131 @@ def test_progress(kind: Target) -> None:
         kind.backend.dump(target, io.BytesIO(), options=options, progress=dumped.append)
         assert sum(loaded) == sum(dumped) == 25_000
         assert {len(loaded), len(dumped)} <= {2, 3, 4}
+
+
+# Jelly: graphs, labels, features and errors
+
+S, P, O, G = (Iri(f"http://example.org/{name}") for name in "spog")  # noqa: E741
+FEATURES = {"rdf_star": True, "generalized_statements": True}
+RESERVED = Iri(BOOKKEEPING_IRI)
+
+
+def quads(*statements: Any, by: str = "quads", **features: bool) -> bytes:
+    """A stream of quads, or of graphs, where a statement may be the name of an empty one. The last
+    one has a frame of its own, number 1."""
+    physical_type = PhysicalType.QUADS if by == "quads" else PhysicalType.GRAPHS
+    encoder = Encoder(StreamOptions.flat(physical_type, **features))
+    frames = []
+    for number, statement in enumerate(statements):
+        if number == len(statements) - 1:
+            frames.append(encoder.flush())
+        if isinstance(statement, Quad):
+            encoder.add([statement])
+        else:
+            encoder.start_graph(statement)
+    return b"".join(map(delimit, [*frames, *encoder.finish()]))
+
+
+by_either = pytest.mark.parametrize("by", ["quads", "graphs"])
+
+
+@by_either
+@pytest.mark.parametrize("atomic", [True, False])
+def test_quads_go_into_their_graphs(kind: Target, by: str, atomic: bool) -> None:
+    statements = {
+        Quad(S, P, O, DEFAULT_GRAPH),
+        Quad(S, P, Literal("x", langtag="en"), G),
+        Quad(BlankNode("b"), P, O, BlankNode("b")),
+        Quad(S, P, O, BlankNode("b")),
+    }
+    target = kind.new()
+    data = quads(*statements, by=by, **FEATURES)
+    assert kind.load(target, data, blank_nodes="keep", atomic=atomic) == 4
+    assert set(kind.contents(target)) == statements
+    # Another label is another node, unlike one in another stream of a source.
+    assert kind.load(target, data, atomic=atomic) == 4
+    both = {"concatenated": True, "atomic": atomic}
+    assert kind.load(target, data + quads(Quad(BlankNode("b"), P, O, G)), **both) == 5
+    found = [quad for quad in kind.contents(target) if isinstance(quad.graph, BlankNode)]
+    assert len(found) == 6
+    assert len({quad.graph for quad in found}) == 3
+    assert sum(quad.subject == quad.graph for quad in found) == 3
+    assert len(kind.contents(target)) == 2 + 6 + 1
+
+
+@pytest.mark.parametrize("atomic", [True, False])
+def test_empty_graphs_are_added(kind: Target, atomic: bool) -> None:
+    target = kind.new()
+    names = [DEFAULT_GRAPH, Iri("urn:1"), BlankNode("g"), DEFAULT_GRAPH]
+    data = quads(*names, Quad(S, P, O, G), Quad(S, P, O, DEFAULT_GRAPH), by="graphs")
+    assert kind.load(target, data, atomic=atomic, blank_nodes="keep") == 2
+    out = io.BytesIO()
+    options = StreamOptions.flat(PhysicalType.GRAPHS)
+    kind.backend.dump(target, out, options=options)
+    found = [name for frame in read_frames(out.getvalue()) for name in frame.graphs]
+    assert sorted(found, key=repr) == sorted({*names, G}, key=repr)
+
+
+@pytest.mark.parametrize("blank_nodes", ["fresh", "keep"])
+@by_either
+def test_quads_are_rejected_in_a_graph(kind: Target, by: str, blank_nodes: str) -> None:
+    """In each stream of several."""
+    into = {"graph": pyoxigraph.NamedNode("urn:g")} if "store" in kind.kind else {}
+    how: dict[str, Any] = {**into, "blank_nodes": blank_nodes, "concatenated": True}
+    first = quads(*(Quad(S, P, Literal(str(n)), DEFAULT_GRAPH) for n in range(9)))
+    data = quads(Quad(S, P, O, DEFAULT_GRAPH), Quad(S, P, O, G), by=by)
+    sources = [(data, 1), (first + data, 3)]
+    if kind.kind == "rdflib":
+        sources.append((quads(DEFAULT_GRAPH, G, by="graphs"), 1))
+    for source, frame in sources:
+        for atomic in (True, False):
+            target = kind.new(graphs=False)
+            with pytest.raises(TermError, match=r"named graph|rdflib\.Dataset") as caught:
+                kind.load(target, source, atomic=atomic, **how)
+            assert (caught.value.source, caught.value.frame) == ("<bytes>", frame)
+            assert not atomic or len(target) == 0
+
+
+STREAM = [Quad(S, P, Literal(str(number)), G) for number in range(20)]
+#: What no store holds, where it occurs, and what is said of it.
+BAD: list[tuple[str, Any, str]] = [
+    *(
+        (by, Quad(S, P, O, name), message)
+        for by in ("quads", "graphs")
+        for name, message in ((Literal("x"), "literal"), (RESERVED, "bookkeeping"))
+    ),
+    ("graphs", Literal("x"), "literal"),
+    ("graphs", RESERVED, "bookkeeping"),
+    ("quads", Quad(Triple(S, P, O), P, O, G), "quoted triple"),
+    ("quads", Quad(Literal("x"), P, O, G), "literal"),
+    ("quads", Quad(S, BlankNode("x"), O, G), "blank node"),
+    ("quads", Quad(S, P, Literal("x", langtag="e n"), G), "'e n'"),
+]
+
+
+@pytest.mark.parametrize(("by", "bad", "message"), BAD)
+def test_what_no_store_holds(kind: Target, by: str, bad: Any, message: str) -> None:
+    target = kind.new()
+    kind.load(target, quads(Quad(S, P, O, G)))
+    before = kind.contents(target)
+    data = quads(*STREAM, bad, by=by, **FEATURES)
+    ways = [{"blank_nodes": "fresh"}, {"blank_nodes": "keep"}]
+    if "store" in kind.kind and bad in (Literal("x"), RESERVED):
+        ways.append({"quoted_triples": "reify"})
+    for how in ways:
+        with pytest.raises(TermError, match=message) as caught:
+            kind.load(target, data, **how)
+        assert (caught.value.source, caught.value.frame) == ("<bytes>", 1)
+        assert message == "bookkeeping" or "quoted_triples" in how or caught.value.row is not None
+        assert kind.contents(target) == before
+    # Declared features that are not used are no reason to reject a stream.
+    assert kind.load(target, quads(*STREAM, **FEATURES)) == 20
+
+
+def test_limits_of_a_load(kind: Target) -> None:
+    data = quads(*STREAM)
+    for limits in ({"frame_bytes": 100}, {"string_bytes": 5}, {"frame_rows": 10}):
+        target = kind.new()
+        with pytest.raises(LimitError, match=next(iter(limits))):
+            kind.load(target, data, limits=Limits(**limits))
+        assert len(target) == 0

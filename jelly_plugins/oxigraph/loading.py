@@ -425,9 +425,9 @@ class _Text:
             if name.startswith(("<<", '"')):
                 kind = "a literal" if name.startswith('"') else "a quoted triple"
                 raise TermError(f"Oxigraph cannot hold {kind} as graph name", frame=frame.index)
-            if not self._bookkeeping:
-                reject_graph(name)
             try:
+                if not self._bookkeeping:
+                    reject_graph(name)
                 self.empty_graphs.add(self._terms.iri(unescaped(name[1:-1])))
             except JellyError as error:
                 raise error.locate(frame=frame.index) from None

@@ -4,36 +4,19 @@ pyoxigraph."""
 from __future__ import annotations
 
 import gzip
-import io
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import pyoxigraph as ox
 import pytest
 
-from jelly_plugins import Triple
-from jelly_plugins.backends import backend_names, get_backend, owner_of
 from jelly_plugins.io.streams import encode, write_delimited
-from jelly_plugins.messages import write_messages
 from jelly_plugins.oxigraph import dump, load, read_quads
-from jelly_plugins.oxigraph.backend import BACKEND
 from jelly_plugins.oxigraph.terms import describe
 from tests.shared_data import shared
 
 from .. import programs
-from .support import O, P, S, contents, jelly
-
-
-def test_the_entry_point_names_the_backend() -> None:
-    assert "oxigraph" in backend_names()
-    assert get_backend("oxigraph") is BACKEND
-    assert BACKEND.name == "oxigraph"
-
-
-def test_declarations_that_are_not_used_are_no_reason_to_reject() -> None:
-    data = jelly(Triple(S, P, O), generalized_statements=True, rdf_star=True)
-    assert BACKEND.load(ox.Store(), data) == 1
-
+from .support import contents
 
 WITHOUT_PYOXIGRAPH = """
 import sys
@@ -55,16 +38,6 @@ def test_a_missing_pyoxigraph_is_reported() -> None:
     done = programs.run(WITHOUT_PYOXIGRAPH)
     line = "Oxigraph needs pyoxigraph: pip install 'jelly-plugins[oxigraph]'"
     assert [each.startswith(line) for each in done.stdout.splitlines()] == [True, True]
-
-
-def test_entry_points_are_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Reading them takes milliseconds, which messages and graphs of few statements would feel."""
-    get_backend("oxigraph")
-    monkeypatch.delattr("importlib.metadata.entry_points")
-    quad = ox.Quad(ox.NamedNode("urn:s"), ox.NamedNode("urn:p"), ox.Literal("o"))
-    out = io.BytesIO()
-    assert write_messages([[quad]] * 2, out, format="ttl") == 2
-    assert owner_of(ox.Store()) is BACKEND
 
 
 # Real files through stores and back: what comes out is what went in

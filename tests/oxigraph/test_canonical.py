@@ -19,7 +19,6 @@ from jelly_plugins.codec import (
     PatchOptions,
     PatchStatementType,
     Triple,
-    plain_lines,
 )
 from jelly_plugins.codec.common.positions import OBJECT
 from jelly_plugins.codec.patch.operations import END, add
@@ -170,51 +169,6 @@ def test_any_text_is_what_the_store_makes_of_it(lex: str, datatype: str) -> None
 def test_tags_are_kept() -> None:
     literal = ox.Literal("01", language="en", direction=ox.BaseDirection.LTR)
     assert canonical(literal) == literal
-
-
-@pytest.mark.skipif(not jelly_plugins.native, reason="only the compiled codec knows plain lines")
-@given(
-    st.lists(
-        st.tuples(
-            st.one_of(
-                st.sampled_from(["1", "01", "1.50", "true", 'a"b', "x\\", "1\n", "é", "", '"1']),
-                st.text(max_size=5),
-            ),
-            st.sampled_from([*sorted(FORMS), *OTHERS, None]),
-        )
-    )
-)
-def test_lines_are_odd_where_the_store_may_change_them(forms: list[tuple[str, str | None]]) -> None:
-    literals = [
-        ox.Literal(lex) if datatype is None else ox.Literal(lex, datatype=ox.NamedNode(datatype))
-        for lex, datatype in forms
-    ]
-    quads = [ox.Quad(P, P, literal) for literal in literals]
-    text = ox.serialize(quads, format=ox.RdfFormat.N_QUADS) or b""
-    found = plain_lines(text)
-    assert found is not None
-    odd = [*found[2]]
-    assert odd == sorted(odd)
-    starts = [0, *(at + 1 for at, byte in enumerate(text) if byte == ord("\n"))]
-    assert [*found[2].values()] == [starts[number] for number in odd]
-    changed = {
-        number
-        for number, (literal, known) in enumerate(zip(literals, stored(literals), strict=True))
-        if literal != known
-    }
-    assert changed <= set(odd) <= set(range(len(literals)))
-    # Nothing that is usual is looked at twice.
-    usual = {
-        number
-        for number, (lex, datatype) in enumerate(forms)
-        if datatype is None or (is_canonical(lex, datatype) and '"' not in lex and "\\" not in lex)
-    }
-    assert lone(usual, forms).isdisjoint(odd)
-
-
-def lone(numbers: set[int], forms: list[tuple[str, str | None]]) -> set[int]:
-    """Those whose lexical form needs no escape."""
-    return {number for number in numbers if forms[number][0].isprintable()}
 
 
 # Lines of text for quads: Oxigraph reads the same quads from them

@@ -11,28 +11,24 @@ from typing import Any
 
 import pyoxigraph as ox
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 from jelly_plugins import ChainError, Iri, Quad, SourceError, TermError, TruncatedError
 from jelly_plugins.codec import OperationKind
 from jelly_plugins.codec.patch.operations import BEGIN, COMMIT, add
 from jelly_plugins.oxigraph import (
-    BOOKKEEPING,
     Recorder,
     dump,
     load,
     positions,
     record,
     replay,
-    set_position,
 )
 from jelly_plugins.patch import Patch, read_patches, recording, undo, write_patches
 from jelly_plugins.patch.replay.transactions import lock_of
 
 from .. import programs
 from ..interrupting import Interrupting
-from .support import XSD, G, O, S, contents, data, log, patch
+from .support import XSD, G, O, S, contents, data
 
 record_module = sys.modules[Recorder.__module__]
 N, P = ox.NamedNode("urn:n"), ox.NamedNode("urn:p")
@@ -72,13 +68,6 @@ def kinds(path: Path) -> list[str]:
     ]
 
 
-def fail(recorder: Recorder, change: Callable[[Any], None]) -> None:
-    """Fail inside a transaction."""
-    with recorder.transaction() as transaction:
-        change(transaction)
-        raise InterruptedError
-
-
 @pytest.fixture(params=["jellyp", "rdfp"])
 def path(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     return tmp_path / f"log.{request.param}"
@@ -103,21 +92,6 @@ def test_every_change_is_a_patch(store: ox.Store, path: Path) -> None:
     assert positions(store)[0].patch == f"<{previous.value}>"
 
 
-def test_what_changes_nothing_is_no_patch(store: ox.Store, path: Path) -> None:
-    integer = ox.Quad(N, P, ox.Literal("01", datatype=INTEGER))
-    with record(store, path) as recorder:
-        recorder.add(integer)
-        recorder.add(integer)
-        recorder.add(ox.Quad(N, P, ox.Literal("1", datatype=INTEGER)))
-        recorder.remove(quad("none"))
-        recorder.extend([])
-        with recorder.transaction() as transaction:
-            transaction.add(quad("x"))
-            transaction.remove(quad("x"))
-        recorder.update("DELETE WHERE { ?s <urn:none> ?o }")
-    assert kinds(path) == ["A"]
-
-
 @pytest.mark.parametrize("filled", [[], [0], [1], [0, 1, 2]])
 def test_many_additions_to_graphs_that_have_something_and_that_have_not(
     store: ox.Store, path: Path, filled: list[int]
@@ -130,15 +104,6 @@ def test_many_additions_to_graphs_that_have_something_and_that_have_not(
         recorder.extend(quads)
     assert kinds(path) == [" ".join("A" * (len(quads) - len(there)))]
     assert data(store) == set(map(str, quads))
-
-
-def test_the_bookkeeping_is_not_to_be_changed(store: ox.Store, path: Path) -> None:
-    with record(store, path) as recorder:
-        opening = path.read_bytes()
-        with pytest.raises(TermError, match="positions"):
-            recorder.add(quad(1, BOOKKEEPING))
-    assert path.read_bytes() == opening
-    assert list(read_patches(path)) == []
 
 
 def test_a_store_that_cannot_be_written(
@@ -165,37 +130,6 @@ def test_a_store_that_cannot_be_written(
         recorder.extend([quad(3), *SHAPES[:2]])
     replay(copy, path)
     assert data(copy) == data(store)
-
-
-def test_a_recorder_that_is_closed(store: ox.Store, path: Path) -> None:
-    with record(store, path) as recorder:
-        recorder.add(quad("x"))
-    before = contents(store), path.read_bytes()
-    for change in (
-        lambda: recorder.add(quad("y")),
-        lambda: recorder.add(quad("x")),
-        lambda: recorder.remove(quad("x")),
-        lambda: recorder.update("CLEAR ALL"),
-    ):
-        with pytest.raises(SourceError, match=r"log\.\w+: .*closed"):
-            change()
-    recorder.close()
-    assert (contents(store), path.read_bytes()) == before
-
-
-def test_a_log_of_another_store(store: ox.Store, path: Path) -> None:
-    with record(store, path) as recorder:
-        recorder.add(quad(1))
-        recorder.add(quad(2))
-    path.unlink()
-    with record(ox.Store(), path) as recorder:
-        recorder.add(quad(9))
-    # A log that the store knows nothing of is applied, and then continued.
-    with record(store, path) as recorder:
-        assert len(positions(store)) == 2
-    name = positions(store)[0].log
-    with pytest.raises(ChainError, match="the log is empty"):
-        record(store, path.with_stem("new"), name=name)
 
 
 @pytest.mark.parametrize("end", ["Z .\n", "Z .\nZ .\n", "Z .\n# end\n", "Z .#\n"])
@@ -250,38 +184,6 @@ def test_a_log_that_is_rejected_is_left_as_it_is(store: ox.Store, path: Path) ->
                 record(store, each)
     assert path.read_bytes() == before
     assert not absent.exists()
-
-
-def test_only_the_recorder_changes_its_store(store: ox.Store, path: Path, tmp_path: Path) -> None:
-    """All that changes stores says which log is being recorded, and changes nothing."""
-    other = log(patch(1, "A <urn:x> <urn:p> <urn:y> ."))
-    source = tmp_path / "other.rdfp"
-    source.write_bytes(other)
-    for name in (None, "a name"):
-        with record(store, path, name=name) as recorder:
-            recorder.add(quad(1))
-            position = recorder.position
-            assert position is not None
-            before = contents(store), path.read_bytes()
-            for change in (
-                lambda: load(store, b"<urn:s> <urn:p> <urn:o> .", format="nt"),
-                lambda: replay(store, other),
-                lambda: replay(store, source),
-                lambda: replay(store, path),
-                lambda: replay(store, path, graph=N),
-                lambda position=position: set_position(store, position),
-                lambda: record(store, tmp_path / f"new{path.suffix}"),
-            ):
-                with pytest.raises(ChainError, match=f"is being recorded in log .*{path.name}"):
-                    change()
-            assert (contents(store), path.read_bytes()) == before
-            # This changes nothing.
-            replay(store, path, dry_run=True)
-            recorder.add(quad(2))
-        assert positions(store) == [recorder.position]
-        assert replay(store, source).patches + replay(store, path, name=name).patches == 1
-        path.unlink()
-        store.clear()
 
 
 def test_what_changes_nothing_is_found_out_while_nobody_else_changes_the_store(
@@ -356,86 +258,6 @@ def test_interrupts_at_any_line(path: Path) -> None:
     assert data(copy) == data(store)
 
 
-#: Forms of few literals, some of which are one in the store.
-FORMS = [
-    ox.Literal(form, datatype=ox.NamedNode(f"{XSD}{datatype}"))
-    for datatype, forms in {
-        "decimal": ("1", "1.0", "+1.00"),
-        "integer": ("1", "01"),
-        "int": ("1", "+1"),
-        "double": ("1", "1e0"),
-        "boolean": ("1", "true"),
-        "duration": ("P12M", "P1Y"),
-        "hexBinary": ("0a", "0A"),
-        "string": ("1",),
-    }.items()
-    for form in forms
-] + [
-    *(ox.Literal("x", language="EN"), ox.Literal("x", language="en"), ox.BlankNode("label-")),
-    ox.Literal('"} \\ \n', language="ar", direction=ox.BaseDirection.RTL),
-    ox.Triple(ox.BlankNode("b"), P, ox.Triple(N, P, ox.Literal("01", datatype=INTEGER))),
-]
-_FORMS = st.tuples(st.sampled_from(FORMS), st.sampled_from([None, N, ox.BlankNode("g")]))
-_STEP = st.one_of(
-    st.tuples(st.sampled_from(["add", "remove"]), _FORMS),
-    st.tuples(st.sampled_from(["extend", "remove_all"]), st.lists(_FORMS, max_size=4)),
-    st.tuples(
-        st.just("update"),
-        st.sampled_from(
-            [
-                "INSERT DATA { <urn:n> <urn:p> 1.0, 01, '1e0'^^<" + XSD + "double>, 'x'@EN }",
-                "DELETE DATA { <urn:n> <urn:p> 1.00, +1 }; INSERT DATA { <urn:n> <urn:p> 1.0 }",
-                "DELETE { ?s ?p ?o } INSERT { ?s ?p ?n } WHERE { ?s ?p ?o BIND(?o + 1.0 AS ?n) }",
-                "CLEAR SILENT GRAPH <urn:n>; INSERT { GRAPH <urn:n> { ?s ?p ?o } } "
-                "WHERE { ?s ?p ?o }",
-            ]
-        ),
-    ),
-    st.tuples(st.just("update"), st.sampled_from(["CLEAR SILENT GRAPH <urn:n>", "CLEAR DEFAULT"])),
-)
-
-
-_WAYS = st.sampled_from(["transaction", "transaction", "alone", "fail", "reopen"])
-
-
-@given(st.lists(st.tuples(_WAYS, st.lists(_STEP, max_size=6)), max_size=5))
-@settings(max_examples=120, deadline=None, suppress_health_check=list(HealthCheck))
-def test_a_replica_is_equal_after_every_transaction(
-    tmp_path_factory: pytest.TempPathFactory, transactions: list[tuple[str, list[Any]]]
-) -> None:
-    """Whatever forms of a literal a transaction adds and deletes."""
-
-    def made(form: tuple[Any, Any]) -> ox.Quad:
-        return ox.Quad(N, P, *[term for term in form if term is not None])
-
-    def run(target: Any, steps: list[Any]) -> None:
-        for verb, value in steps:
-            if verb in ("add", "remove"):
-                getattr(target, verb)(made(value))
-            elif hasattr(target, verb):
-                change = getattr(target, verb)
-                change(list(map(made, value)) if isinstance(value, list) else value)
-
-    path = tmp_path_factory.mktemp("replica") / "log.jellyp"
-    store, copy = ox.Store(), ox.Store()
-    recorder = record(store, path)
-    for way, steps in transactions:
-        if way == "reopen":
-            recorder.close()
-            recorder = record(store, path)
-        if way == "alone":
-            run(recorder, steps)
-        elif way == "fail":
-            with pytest.raises(InterruptedError):
-                fail(recorder, lambda transaction, steps=steps: run(transaction, steps))
-        else:
-            with recorder.transaction() as transaction:
-                run(transaction, steps)
-        replay(copy, path, check_unmatched=True)
-        assert data(copy) == data(store)
-    recorder.close()
-
-
 #: Patches of several transactions, with and without TX and TC; applied twice, each would show.
 SEVERAL = """H id <urn:1> .
 TX .\nA _:b <urn:p> <urn:o> .\nTC .\nTX .\nA <urn:s> <urn:p> <urn:aborted> .\nTA .
@@ -479,53 +301,6 @@ def test_a_recorder_leaves_no_graph_of_its_own(tmp_path: Path) -> None:
     store = ox.Store()
     record(store, tmp_path / "log.jellyp").close()
     assert list(store.named_graphs()) == []
-
-
-#: Records changes to the store of a folder until it is killed; says what was acknowledged.
-RECORDS = """
-import sys
-from pyoxigraph import BlankNode, Literal, NamedNode, Quad, Store
-from jelly_plugins.oxigraph import record
-
-folder, path, number = sys.argv[1], sys.argv[2], int(sys.argv[3])
-store = Store(folder)
-at = NamedNode("urn:at")
-with record(store, path) as recorder:
-    while True:
-        number += 1
-        with recorder.transaction() as transaction:
-            for quad in list(store.quads_for_pattern(None, at, None)):
-                transaction.remove(quad)
-            transaction.add(Quad(at, at, Literal(number)))
-            transaction.add(Quad(BlankNode(), NamedNode("urn:p"), Literal(number)))
-        print(number, flush=True)
-"""
-
-
-def test_two_processes(tmp_path: Path) -> None:
-    """While one records, another can have neither its store nor its log, and can follow the log."""
-    folder, path = tmp_path / "store", tmp_path / "log.jellyp"
-    copy = ox.Store()
-    with programs.start(RECORDS, folder, path, "0") as process:
-        assert process.stdout is not None
-        for line in process.stdout:
-            with pytest.raises(SourceError, match="another process is writing this log"):
-                record(ox.Store(), path)
-            with pytest.raises(SourceError, match="another process is writing this log"):
-                undo(path)
-            with pytest.raises(OSError, match="LOCK"):
-                ox.Store(folder)
-            with suppress(TruncatedError):
-                # It may be in the middle of a patch.
-                replay(copy, path)
-            [at] = copy.quads_for_pattern(None, ox.NamedNode("urn:at"), None)
-            assert len(data(copy)) == int(at.object.value) + 1 > int(line)
-            if int(at.object.value) > 100:
-                break
-        process.kill()
-    with pytest.raises(ChainError, match="is being recorded"):
-        replay(copy := ox.Store(folder), b"H id <urn:x> .\nTX .\nTC .\n")
-    record(copy, path).close()
 
 
 HOSTILE = [

@@ -1,32 +1,23 @@
-"""What a replay makes of a log: transactions, terms, namespaces, and what it rejects."""
+"""What a replay makes of a log: transactions, one by one and in groups, terms, namespaces, and
+what it rejects."""
 
 from __future__ import annotations
 
+import gc
 import io
+import os
 import random
+import threading
 import tracemalloc
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pyoxigraph as ox
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
-from jelly_plugins import (
-    ChainError,
-    ConflictError,
-    JellyError,
-    LimitError,
-    Limits,
-    LogicalType,
-    PhysicalType,
-    SourceError,
-    StreamOptions,
-    TermError,
-)
+from jelly_plugins import ChainError, JellyError, LimitError, Limits, OptionsError, TermError
 from jelly_plugins.codec import BlankNode, Iri, Literal, Quad, Triple
 from jelly_plugins.codec.patch.operations import (
     BEGIN,
@@ -38,33 +29,25 @@ from jelly_plugins.codec.patch.operations import (
     header,
 )
 from jelly_plugins.io.sources import name_of
-from jelly_plugins.io.streams import write_bytes
 from jelly_plugins.oxigraph import (
     BOOKKEEPING,
     count_quads,
     namespaces,
     positions,
-    read_quads,
     replay,
     set_position,
 )
-from jelly_plugins.patch import (
-    Patch,
-    Position,
-    ReplaySettings,
-    read_patches,
-    write_rows,
-)
-from jelly_plugins.patch.replay import replay as driver
+from jelly_plugins.oxigraph.patches import store as transaction_module
+from jelly_plugins.patch import Patch, Position, read_patches, write_rows
 
 from .support import (
     REJECTED,
-    XSD,
     contents,
     counting,
     data,
     jelly_log,
     log,
+    number_of,
     patch,
     patches_of,
     transaction,
@@ -73,148 +56,13 @@ from .support import (
 S, P, O, G = (Iri(f"urn:{letter}") for letter in "spog")  # noqa: E741
 
 
-def terms(*statements: Any) -> list[Patch]:
-    """A log of one patch that adds statements."""
-    return [Patch([BEGIN, *map(add, statements), COMMIT])]
-
-
-@pytest.mark.parametrize("form", [log, jelly_log, patches_of])
-def test_every_kind_of_term(store: ox.Store, form: Callable[..., Any]) -> None:
-    source = form(
-        patch(
-            1,
-            transaction(
-                "A <urn:s> <urn:p> <urn:o> .",
-                "A _:a <urn:p> _:b .",
-                "A _:a <urn:p> _:b <urn:g> .",
-                "A _:a <urn:p> _:b _:g .",
-                'A <urn:s> <urn:p> "x"@EN-gb .',
-                f'A <urn:s> <urn:p> "01"^^<{XSD}integer> .',
-                'A <urn:s> <urn:p> "a\\"b\\\\c\\nd" <urn:g> .',
-                "A _:a <urn:p> << _:a <urn:p> << <urn:s> <urn:p> _:b >> >> _:g .",
-                "A <urn:s> <urn:p> << <urn:s> <urn:p> 1 >> .",
-            ),
-        )
-    )
-    done = replay(store, source)
-    assert (done.patches, done.transactions, done.operations) == (1, 1, 9)
-    assert data(store) == {
-        "<urn:s> <urn:p> <urn:o>",
-        "_:a <urn:p> _:b",
-        "_:a <urn:p> _:b <urn:g>",
-        "_:a <urn:p> _:b _:g",
-        '<urn:s> <urn:p> "x"@en-gb',
-        f'<urn:s> <urn:p> "1"^^<{XSD}integer>',
-        '<urn:s> <urn:p> "a\\"b\\\\c\\nd" <urn:g>',
-        "_:a <urn:p> <<( _:a <urn:p> <<( <urn:s> <urn:p> _:b )>> )>> _:g",
-        f'<urn:s> <urn:p> <<( <urn:s> <urn:p> "1"^^<{XSD}integer> )>>',
-    }
-
-
 def test_a_base_direction(store: ox.Store) -> None:
     literal = ox.Literal("x", language="en", direction=ox.BaseDirection.RTL)
-    replay(store, terms(Triple(S, P, Literal("x", langtag="en--rtl"))))
-    assert [quad.object for quad in store.quads_for_pattern(None, ox.NamedNode("urn:p"), None)] == [
-        literal
-    ]
+    replay(store, [Patch([add(Triple(S, P, Literal("x", langtag="en--rtl")))])])
+    [quad] = store.quads_for_pattern(None, ox.NamedNode("urn:p"), None)
+    assert quad.object == literal
     replay(store, [Patch([delete(Triple(S, P, Literal("x", langtag="EN--rtl")))])], name="other")
     assert data(store) == set()
-
-
-_SUBJECTS = st.sampled_from([S, BlankNode("a"), BlankNode("b")])
-_OBJECTS = st.sampled_from(
-    [
-        O,
-        BlankNode("a"),
-        Literal("x"),
-        Literal("x", langtag="EN"),
-        Literal("x", langtag="en"),
-        Literal("01", datatype=f"{XSD}integer"),
-        Literal("1", datatype=f"{XSD}integer"),
-        Literal("1", datatype=f"{XSD}int"),
-        Literal("1", datatype="urn:d"),
-        Literal("01", datatype="urn:d"),
-        Triple(S, P, Literal("01", datatype=f"{XSD}integer")),
-        Triple(S, P, Literal("1", datatype=f"{XSD}integer")),
-        Triple(BlankNode("a"), P, BlankNode("b")),
-    ]
-)
-_STATEMENTS = st.one_of(
-    st.builds(Triple, _SUBJECTS, st.just(P), _OBJECTS),
-    st.builds(Quad, _SUBJECTS, st.just(P), _OBJECTS, st.sampled_from([G, BlankNode("g")])),
-)
-_OPERATIONS = st.lists(st.tuples(st.booleans(), _STATEMENTS), max_size=12)
-
-
-def _quad(statement: Any) -> ox.Quad:
-    """A statement as it is loaded."""
-    quads = len(statement) == 4
-    options = StreamOptions(
-        physical_type=PhysicalType.QUADS if quads else PhysicalType.TRIPLES,
-        logical_type=LogicalType.UNSPECIFIED,
-        rdf_star=True,
-    )
-    [quad] = read_quads(write_bytes([statement], options=options))
-    return quad
-
-
-def one_by_one(store: ox.Store, operations: list[tuple[bool, Any]]) -> list[tuple[bool, ox.Quad]]:
-    """Apply operations as they come, by Oxigraph's own methods; return those without an effect."""
-    idle = []
-    for adds, statement in operations:
-        quad = _quad(statement)
-        if (quad in store) is adds:
-            idle.append((adds, quad))
-        (store.add if adds else store.remove)(quad)
-    return idle
-
-
-@given(
-    before=_OPERATIONS,
-    transactions=st.lists(_OPERATIONS, max_size=3),
-    checks=st.sampled_from(["nothing", "blank nodes", "all"]),
-    commit_every=st.sampled_from([1, 2, 100]),
-)
-@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
-def test_the_effect_is_that_of_one_operation_after_the_other(
-    before: list[tuple[bool, Any]],
-    transactions: list[list[tuple[bool, Any]]],
-    checks: str,
-    commit_every: int,
-) -> None:
-    """Up to the first transaction with an operation that has no effect, if that is checked."""
-    expected, store = ox.Store(), ox.Store()
-    for each in (expected, store):
-        one_by_one(each, before)
-    unmatched, rejected = 0, False
-    for operations in transactions:
-        state = set(expected)
-        idle = one_by_one(expected, operations)
-        if checks == "all":
-            rejected = bool(idle)
-        elif checks == "blank nodes":
-            rejected = any("_:" in str(quad) for adds, quad in idle if not adds)
-        if rejected:
-            expected = ox.Store()
-            expected.extend(state)
-            break
-        unmatched += sum(not adds for adds, _ in idle)
-    rows = [
-        [(add if adds else delete)(statement) for adds, statement in operations]
-        for operations in transactions
-    ]
-    log = [Patch([row for each in rows for row in (BEGIN, *each, COMMIT)])]
-    how = ReplaySettings(
-        commit_every=commit_every,
-        check_unmatched=checks == "all",
-        check_blank_nodes=checks != "nothing",
-    )
-    if rejected:
-        with pytest.raises(ConflictError, match=r"patch number 1: the statement .* there"):
-            replay(store, log, how)
-    else:
-        assert replay(store, log, how).unmatched == unmatched
-    assert data(store) == {str(quad) for quad in expected}
 
 
 @pytest.mark.parametrize("commit_every", [1, 100])
@@ -351,11 +199,6 @@ def test_what_the_store_cannot_hold(store: ox.Store, bad: Any, message: str) -> 
     assert contents(store) == before
 
 
-def test_following_needs_a_source_of_bytes(store: ox.Store) -> None:
-    with pytest.raises(ValueError, match="bytes"):
-        replay(store, [], follow=True)
-
-
 @pytest.mark.parametrize("kind", [add, delete])
 @pytest.mark.parametrize("strict", [False, True])
 def test_what_a_transaction_repeats_of_long_terms_is_bounded(kind: Any, strict: bool) -> None:
@@ -410,174 +253,6 @@ def test_an_id_may_be_any_term(store: ox.Store, value: str) -> None:
     assert replay(store, opening.encode()).patches == 1
     assert replay(store, source.encode()).patches == 1
     assert replay(store, source.encode()).patches == 0
-
-
-# Following a log that grows
-
-PATCHES = counting(4, 3)
-
-
-@pytest.fixture(autouse=True)
-def _no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(driver, "_INTERVAL", 0)
-
-
-class Growing:
-    """Appends the chunks of a log one by one, each time the reader of the file has nothing left;
-    and notes how many statements the store has then."""
-
-    def __init__(self, path: Path, store: ox.Store, chunks: list[bytes]) -> None:
-        self.path = path
-        self.counts: list[int] = []
-        self._store = store
-        self._chunks = chunks
-        path.write_bytes(b"")
-
-    def stop(self) -> bool:
-        self.counts.append(count_quads(self._store))
-        if not self._chunks:
-            return True
-        with self.path.open("ab") as file:
-            file.write(self._chunks.pop(0))
-        return False
-
-    def follow(self) -> None:
-        replay(self._store, self.path, follow=True, stop=self.stop)
-
-
-@pytest.mark.parametrize("suffix", ["jellyp", "rdfp"])
-@pytest.mark.parametrize("size", [1, 7, 50])
-def test_what_is_complete_is_applied(
-    store: ox.Store, tmp_path: Path, suffix: str, size: int
-) -> None:
-    data = (jelly_log if suffix == "jellyp" else log)(*PATCHES)
-    chunks = [data[start : start + size] for start in range(0, len(data), size)]
-    growing = Growing(tmp_path / f"log.{suffix}", store, chunks)
-    growing.follow()
-    assert set(growing.counts) <= {0, 3, 6, 9, 12}
-    assert growing.counts == sorted(growing.counts)
-    assert growing.counts[-1] == 12
-    if size < 50:
-        assert set(growing.counts) == {0, 3, 6, 9, 12}
-    # It was complete, and is known to be.
-    assert replay(store, growing.path).patches == 0
-    assert positions(store)[0].complete
-
-
-def test_transactions_of_a_patch_that_is_not_complete(store: ox.Store, tmp_path: Path) -> None:
-    chunks = [f"A <urn:s> <urn:p> {i} .\nTC .\nTX .\n".encode() for i in range(3)]
-    growing = Growing(tmp_path / "log.rdfp", store, [b"H id <urn:p:1> .\nTX .\n", *chunks])
-    growing.follow()
-    assert growing.counts == [0, 0, 1, 2, 3]
-    assert not positions(store)[0].complete
-    # The rest, once it is there.
-    with growing.path.open("ab") as file:
-        file.write(b"A <urn:s> <urn:p> 3 .\nTC .\n")
-    assert replay(store, growing.path).transactions == 1
-    assert count_quads(store) == 4
-    assert positions(store)[0].complete
-
-
-def removed(path: Path) -> None:
-    path.unlink()
-
-
-def rotated(path: Path) -> None:
-    # The last of the old file is read before it is known that there is another one.
-    with path.open("ab") as file:
-        file.write(log(PATCHES[2]))
-    path.rename(path.with_suffix(".1"))
-    path.write_bytes(log(*PATCHES))
-
-
-def replaced(path: Path) -> None:
-    other = path.with_suffix(".new")
-    other.write_bytes(log(*PATCHES))
-    other.replace(path)
-
-
-def shortened(path: Path) -> None:
-    path.write_bytes(log(PATCHES[3]))
-
-
-@pytest.mark.parametrize(
-    ("change", "error", "count_then"),
-    [
-        (removed, "removed or replaced", 6),
-        (rotated, "removed or replaced", 9),
-        (replaced, "removed or replaced", 6),
-        (shortened, "was rewritten", 6),
-    ],
-)
-def test_a_file_that_does_not_just_grow(
-    store: ox.Store, tmp_path: Path, change: Callable[[Path], None], error: str, count_then: int
-) -> None:
-    path = tmp_path / "log.rdfp"
-    path.write_bytes(log(*PATCHES[:2]))
-    looks = 0
-
-    def stop() -> bool:
-        nonlocal looks
-        looks += 1
-        if looks == 2:
-            change(path)
-        return looks > 4
-
-    with pytest.raises(SourceError, match=rf"log\.rdfp: .*{error}"):
-        replay(store, path, follow=True, stop=stop)
-    assert count_quads(store) == count_then
-    # In the new file, a new replay goes on.
-    path.write_bytes(log(*PATCHES))
-    replay(store, path)
-    assert count_quads(store) == 12
-
-
-def test_it_begins_where_the_store_stands(store: ox.Store, tmp_path: Path) -> None:
-    replay(store, log(*PATCHES[:2]))
-    growing = Growing(tmp_path / "log.rdfp", store, [log(*PATCHES[:3]), log(PATCHES[3])])
-    growing.follow()
-    assert growing.counts == [6, 9, 12]
-
-
-def test_a_log_of_another_store_is_not_waited_for(store: ox.Store, tmp_path: Path) -> None:
-    replay(store, log(*PATCHES))
-    before = contents(store)
-    growing = Growing(tmp_path / "log.rdfp", store, [log(*PATCHES[:2]), log(*PATCHES[2:])])
-    with pytest.raises(ChainError, match="<urn:p:4>"):
-        growing.follow()
-    assert contents(store) == before
-
-
-def test_a_gap(store: ox.Store, tmp_path: Path) -> None:
-    growing = Growing(tmp_path / "log.jellyp", store, [jelly_log(*PATCHES[:2], *PATCHES[3:])])
-    with pytest.raises(ChainError, match=r"<urn:p:3>.*<urn:p:2>"):
-        growing.follow()
-    assert count_quads(store) == 6
-
-
-def test_until(store: ox.Store, tmp_path: Path) -> None:
-    path = tmp_path / "log.rdfp"
-    path.write_bytes(log(*PATCHES))
-    assert replay(store, path, follow=True, until="urn:p:3").patches == 3
-
-
-def test_an_exception_of_stop(store: ox.Store, tmp_path: Path) -> None:
-    path = tmp_path / "log.rdfp"
-    path.write_bytes(log(*PATCHES))
-
-    def stop() -> bool:
-        raise InterruptedError
-
-    with pytest.raises(InterruptedError):
-        replay(store, path, follow=True, stop=stop)
-    assert count_quads(store) == 12
-
-
-def test_a_broken_row(store: ox.Store, tmp_path: Path) -> None:
-    growing = Growing(tmp_path / "log.rdfp", store, [log(*PATCHES[:1]), b"TX .\nnonsense\n"])
-    with pytest.raises(JellyError, match="patch number 2"):
-        growing.follow()
-    assert count_quads(store) == 3
 
 
 # Logs that were cut, flipped and spliced: a result or a JellyError, and whole transactions
@@ -660,3 +335,185 @@ def test_a_broken_log_gives_a_result_or_an_error(write: Any, seed: int) -> None:
     # Nothing is left of a transaction that was not applied.
     assert data(store) == applied[-1]
     assert len(positions(store)) <= 1
+
+
+# Transactions that are applied together have the same effect as one by one
+
+
+GROUPS = (1, 2, 10, 1000)
+#: Operations of a large transaction.
+MANY = 600
+
+
+@pytest.fixture
+def updates(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The texts of the updates that stores were asked for."""
+    found: list[str] = []
+    run = transaction_module.Update.run
+
+    def noted(self: transaction_module.Update, *args: Any, **settings: Any) -> None:
+        found.append(";".join(self._parts))
+        run(self, *args, **settings)
+
+    monkeypatch.setattr(transaction_module.Update, "run", noted)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("patches", "group", "expected"),
+    [
+        *((counting(40), group, most) for group, most in ((None, 1), (1, 40), (7, 6), (40, 1))),
+        # Operations of a group are bounded, and so is their text.
+        (counting(5, 4000), None, 3),
+        ([patch(n, f'A <urn:s> <urn:p> "{n}{"x" * 1_500_000}" .') for n in range(1, 5)], 1000, 2),
+    ],
+    ids=["default", "1", "7", "40", "many operations", "long terms"],
+)
+def test_so_many_updates(
+    store: ox.Store, updates: list[str], patches: list[str], group: int | None, expected: int
+) -> None:
+    assert replay(store, log(*patches), commit_every=group).transactions == len(patches)
+    assert len(updates) == expected
+
+
+@pytest.mark.parametrize("group", GROUPS)
+@pytest.mark.parametrize("size", [1, MANY])
+@pytest.mark.parametrize("bad", [1, 5, 9])
+def test_a_transaction_that_is_rejected(store: ox.Store, group: int, size: int, bad: int) -> None:
+    patches = counting(9, size)
+    patches[bad - 1] = patches[bad - 1].replace(
+        "TC .", "A <urn:s> <urn:p> <urn:o> <urn:jelly-plugins:bookkeeping> .\nTC ."
+    )
+    with pytest.raises(JellyError, match=f"patch <urn:p:{bad}>: ") as caught:
+        replay(store, log(*patches), commit_every=group)
+    assert str(caught.value).count("patch <urn") == 1
+    expected = ox.Store()
+    if bad > 1:
+        replay(expected, log(*counting(bad - 1, size)))
+    assert data(store) == data(expected)
+    assert [(each.patch, each.transactions) for each in positions(store)] == [
+        (each.patch, each.transactions) for each in positions(expected)
+    ]
+    assert replay(store, log(*counting(9, size)), commit_every=group).transactions == 10 - bad
+
+
+@pytest.mark.parametrize("size", [1, MANY])
+def test_what_was_told_is_applied(store: ox.Store, size: int) -> None:
+    reported = []
+
+    def progress(operations: int) -> None:
+        reported.append(operations)
+        assert count_quads(store) >= sum(reported)
+        [position] = positions(store)
+        assert number_of(position) >= len(reported)
+
+    replay(store, log(*counting(9, size)), commit_every=4, progress=progress)
+    assert len(reported) == 9
+
+
+def test_patches_that_are_waited_for_are_applied_one_by_one(store: ox.Store) -> None:
+    patches = patches_of(*counting(5))
+    counts = []
+
+    def given() -> Iterator[Patch]:
+        for each in patches:
+            counts.append(count_quads(store))
+            yield each
+
+    replay(store, given())
+    # Each is applied once the end of its patch was read.
+    assert counts == [0, 1, 2, 3, 4]
+
+
+@pytest.mark.parametrize("write", [log, jelly_log])
+@pytest.mark.parametrize("follow", [False, True])
+def test_a_pipe_that_gives_no_more_for_now(
+    store: ox.Store, write: Any, follow: bool, tmp_path: Path
+) -> None:
+    os.mkfifo(tmp_path / "log")
+    settings = {"follow": follow, "stop": lambda: True}
+    thread = threading.Thread(target=replay, args=(store, tmp_path / "log"), kwargs=settings)
+    thread.start()
+    with open(tmp_path / "log", "wb", buffering=0) as out:
+        out.write(write(*counting(7)))
+        while count_quads(store) < 6:
+            assert thread.is_alive()
+    thread.join()
+    assert count_quads(store) == 7
+
+
+def test_no_group_at_all(store: ox.Store) -> None:
+    with pytest.raises(OptionsError, match="commit_every must be at least 1"):
+        replay(store, log(*counting(1)), commit_every=0)
+
+
+@pytest.mark.parametrize("group", GROUPS)
+def test_progress_that_raises_ends_it(store: ox.Store, group: int) -> None:
+    """Nothing is reported afterwards, and nothing is applied but the rest of its group."""
+    reported = []
+
+    def progress(operations: int) -> None:
+        reported.append(operations)
+        if len(reported) == 3:
+            raise ValueError("that is enough")
+
+    with pytest.raises(ValueError, match="that is enough"):
+        replay(store, log(*counting(40, 300)), commit_every=group, progress=progress)
+    assert reported == [300] * 3
+    [position] = positions(store)
+    last = {1: 3, 2: 4, 10: 10, 1000: 33}[group]
+    assert (number_of(position), count_quads(store)) == (last, last * 300)
+
+
+@pytest.mark.parametrize("group", GROUPS)
+@pytest.mark.parametrize("size", [1, MANY])
+def test_a_store_that_was_rejected_something_can_be_opened_again(
+    tmp_path: Path, group: int, size: int
+) -> None:
+    store = ox.Store(tmp_path / "store")
+    wrong = patch(4, transaction("A <urn:s> <urn:p> <urn:o> <urn:jelly-plugins:bookkeeping> ."))
+    gc.collect()
+    gc.disable()
+    try:
+        # What pytest.raises keeps would lead to the store.
+        with suppress(JellyError):
+            replay(store, log(*counting(3, size), wrong), commit_every=group)
+        del store
+        assert count_quads(ox.Store(tmp_path / "store")) == 3 * size
+    finally:
+        gc.enable()
+
+
+class LateError(Exception):
+    """What the handler of a signal raises."""
+
+
+@pytest.mark.parametrize("error", [LateError, KeyboardInterrupt])
+@pytest.mark.parametrize("applied", [False, True])
+@pytest.mark.parametrize("group", [1, 2, 7, 10])
+def test_what_a_signal_raises_is_no_fault_of_a_transaction(
+    store: ox.Store,
+    monkeypatch: pytest.MonkeyPatch,
+    group: int,
+    applied: bool,
+    error: type[BaseException],
+) -> None:
+    """It comes out of the replay, and the position is that of what was applied."""
+    run = transaction_module.Update.run
+    updates = 0
+
+    def interrupted(self: transaction_module.Update, *args: Any, **settings: Any) -> None:
+        nonlocal updates
+        updates += 1
+        if updates != 2 or applied:
+            run(self, *args, **settings)
+        if updates == 2:
+            raise error
+
+    monkeypatch.setattr(transaction_module.Update, "run", interrupted)
+    patches = counting(30)
+    with pytest.raises(error):
+        replay(store, log(*patches), commit_every=group)
+    [position] = positions(store)
+    assert count_quads(store) == number_of(position) == group * (1 + applied)
+    assert replay(store, log(*patches)).transactions == len(patches) - number_of(position)

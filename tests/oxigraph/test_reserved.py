@@ -23,7 +23,6 @@ from jelly_plugins import (
     read,
     read_frames,
 )
-from jelly_plugins.codec import Encoder, delimit
 from jelly_plugins.codec.patch.operations import BEGIN, COMMIT, add, add_namespace, delete
 from jelly_plugins.oxigraph import (
     BOOKKEEPING,
@@ -70,15 +69,6 @@ def test_load(store: ox.Store, before: list[Quad], settings: dict[str, Any]) -> 
     assert contents(store) == set()
     # In any other position it is an IRI as others.
     assert load(store, jelly(Quad(RESERVED, RESERVED, RESERVED, G)), **settings) == 1
-
-
-@pytest.mark.parametrize("blank_nodes", ["fresh", "keep"])
-def test_load_of_an_empty_graph(store: ox.Store, blank_nodes: Any) -> None:
-    encoder = Encoder(StreamOptions.flat(PhysicalType.GRAPHS))
-    encoder.start_graph(RESERVED)
-    with pytest.raises(TermError, match="bookkeeping"):
-        load(store, b"".join(map(delimit, encoder.finish())), blank_nodes=blank_nodes)
-    assert contents(store) == set()
 
 
 @pytest.mark.parametrize("quoted_triples", ["reject", "reify"])

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import gc
 import itertools
-import signal
 from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
@@ -87,28 +85,6 @@ def with_terms_of(deletes: Any, adds: Any, change: Any) -> transactions.Update:
     return update
 
 
-def test_a_signal_in_the_middle(store: ox.Store) -> None:
-    """An interrupt comes after the transaction, not inside a function."""
-    many = [row_of(ox.Quad(ox.BlankNode(f"b{i}"), N, B)) for i in range(20_000)]
-    previous = signal.signal(signal.SIGALRM, signal.default_int_handler)
-    # What the garbage collector runs swallows interrupts.
-    gc.disable()
-    try:
-        for delay in (0.001, 0.01, 0.03, 0.05):
-            signal.setitimer(signal.ITIMER_REAL, delay)
-            try:
-                apply(store, [], many)
-                signal.setitimer(signal.ITIMER_REAL, 0)
-            except KeyboardInterrupt:
-                pass
-            assert len(store) in (0, len(many))
-            store.clear()
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, previous)
-        gc.enable()
-
-
 # What comes in as data must not be read as SPARQL.
 
 PAYLOADS = [
@@ -161,18 +137,6 @@ def test_injection(store: ox.Store, payload: str) -> None:
         assert contents(store) == before
 
 
-@given(st.text(st.characters(exclude_categories=["Cs"])), st.text(max_size=3), st.booleans())
-@settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck))
-def test_any_text_stays_what_it_is(text: str, tail: str, renamed: bool) -> None:
-    store = ox.Store()
-    subject = A if renamed else N
-    quad = ox.Quad(subject, N, ox.Literal(text + tail.encode("utf-8", "replace").decode()))
-    apply(store, [], [row_of(quad)])
-    assert list(store) == [quad]
-    apply(store, [row_of(quad)], [])
-    assert list(store) == []
-
-
 @given(st.text(max_size=8), st.booleans())
 @settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck))
 def test_any_iri_is_itself_or_rejected(text: str, renamed: bool) -> None:
@@ -210,17 +174,3 @@ def test_long_terms_are_not_part_of_the_text() -> None:
     assert {row_of(quad) for quad in store} == set(rows)
     apply(store, rows, ())
     assert not list(store)
-
-
-def test_what_is_handed_over_in_one_operation_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(transactions, "_OPERATION_CHARACTERS", 50_000)
-    factory = RowFactory()
-    value = factory.literal("x" * 10_000, None, None)
-    rows = [factory.quad((factory.iri(f"urn:{at}"), "<urn:p>", value, "")) for at in range(20)]
-    update = Update()
-    update.change((), rows)
-    # And two to guard them.
-    assert len(update._parts) == 4 + 2
-    store = ox.Store()
-    update.run(store)
-    assert len(store) == 20

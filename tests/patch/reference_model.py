@@ -58,14 +58,23 @@ class RejectedError(Exception):
     """A log is not to be applied from here on."""
 
 
+class IdleError(RejectedError):
+    """A transaction has an operation without an effect, which is checked."""
+
+
 class Model:
     """A store that one log is replayed into.
 
     :param forms: what the store makes of terms, where it does not keep them.
     :param name: whether the log has a name.
+    :param checks: which operations must have an effect: "all", deletions of statements with "blank
+        nodes", or "none".
+    :ivar unmatched: how many deletions of the last replay had none.
     """
 
-    def __init__(self, forms: Mapping[str, str], *, name: bool) -> None:
+    def __init__(self, forms: Mapping[str, str], *, name: bool, checks: str = "none") -> None:
+        self.unmatched = 0
+        self._checks = checks
         self._quads: set[Row] = set()
         self._namespaces: dict[str, str] = {}
         self._forms = forms
@@ -91,6 +100,7 @@ class Model:
 
         :raises RejectedError: something in the log is wrong; what comes before was applied.
         """
+        self.unmatched = 0
         first = next((patch for patch in log if not patch.is_blank), None)
         if first is None:
             return
@@ -153,11 +163,19 @@ class Model:
 
     def apply(self, rows: Sequence[Row]) -> None:
         """Apply the rows of a transaction."""
+        quads, namespaces, unmatched = set(self._quads), dict(self._namespaces), 0
         for kind, *terms in rows:
             if kind == "PA":
-                self._namespaces[terms[0]] = terms[1]
+                namespaces[terms[0]] = terms[1]
             elif kind == "PD":
-                self._namespaces.pop(terms[0], None)
+                namespaces.pop(terms[0], None)
             else:
                 quad = tuple(self._forms.get(term, term) for term in terms)
-                (self._quads.add if kind == "A" else self._quads.discard)(quad)
+                if (quad in quads) is (kind == "A"):
+                    blank = kind == "D" and any("_:" in term for term in quad)
+                    if self._checks == "all" or (self._checks == "blank nodes" and blank):
+                        raise IdleError
+                    unmatched += kind == "D"
+                (quads.add if kind == "A" else quads.discard)(quad)
+        self._quads, self._namespaces = quads, namespaces
+        self.unmatched += unmatched

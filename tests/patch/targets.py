@@ -15,7 +15,7 @@ from jelly_plugins import rdflib as rdflib_backend
 
 from .reference_model import Row
 
-XSD_STRING = "http://www.w3.org/2001/XMLSchema#string"
+XSD = "http://www.w3.org/2001/XMLSchema#"
 
 
 class Target:
@@ -36,6 +36,28 @@ class Target:
     def record(self, path: Path, **settings: Any) -> Any:
         return self.backend.record(self.store, path, **settings)
 
+    def quad(self, text: str) -> Any:
+        """A statement of N-Quads, as the store takes it."""
+        [quad] = ox.parse(f"{text} .".encode(), ox.RdfFormat.N_QUADS)
+        if not self.is_graph:
+            return quad
+        triple = tuple(map(_term, quad.triple))
+        return triple if quad.graph_name == ox.DefaultGraph() else (*triple, _term(quad.graph_name))
+
+    def change(self, recorder: Any, *rows: str) -> None:
+        """Add and delete statements in one transaction, by rows as RDF Patch has them."""
+        made = [("add" if row[0] == "A" else "remove", self.quad(row[2:])) for row in rows]
+        if self.is_graph:
+            for verb, quad in made:
+                getattr(recorder.graph, verb)(quad)
+            recorder.commit()
+        elif len(made) == 1:
+            getattr(recorder, made[0][0])(made[0][1])
+        else:
+            with recorder.transaction() as transaction:
+                for verb, quad in made:
+                    getattr(transaction, verb)(quad)
+
     def positions(self) -> list[Any]:
         found: list[Any] = self.backend.positions(self.store)
         return found
@@ -44,7 +66,11 @@ class Target:
         """Its statements without the bookkeeping, as N-Quads has them."""
         if not self.is_graph:
             return {
-                tuple(str(term) for term in quad if term != ox.DefaultGraph())
+                tuple(
+                    f"<<( {term} )>>" if isinstance(term, ox.Triple) else str(term)
+                    for term in quad
+                    if term != ox.DefaultGraph()
+                )
                 for quad in self.store
                 if quad.graph_name != oxigraph_backend.BOOKKEEPING
             }
@@ -66,6 +92,17 @@ class Target:
         return oxigraph_backend.namespaces(self.store)
 
 
+def _term(term: Any) -> Any:
+    """A term of Oxigraph as rdflib's."""
+    if isinstance(term, ox.NamedNode):
+        return URIRef(term.value)
+    if isinstance(term, ox.BlankNode):
+        return BNode(term.value)
+    plain = term.language or term.datatype.value == f"{XSD}string"
+    datatype = None if plain else URIRef(term.datatype.value)
+    return Literal(term.value, lang=term.language, datatype=datatype)
+
+
 def _text(term: Any) -> str:
     if isinstance(term, URIRef):
         return f"<{term}>"
@@ -75,7 +112,7 @@ def _text(term: Any) -> str:
     lex = str(term).replace("\\", "\\\\").replace('"', '\\"')
     if term.language:
         return f'"{lex}"@{term.language}'
-    plain = term.datatype is None or str(term.datatype) == XSD_STRING
+    plain = term.datatype is None or str(term.datatype) == f"{XSD}string"
     return f'"{lex}"' if plain else f'"{lex}"^^<{term.datatype}>'
 
 
@@ -86,4 +123,11 @@ MAKERS: dict[str, Callable[[Path], Any]] = {
     "Graph": lambda _: Graph(),
     "Dataset": lambda _: Dataset(),
     "Graph, Oxigraph": lambda _: Graph(store="Oxigraph"),
+}
+#: Makes those that can be recorded.
+RECORDED: dict[str, Callable[[Path], Any]] = {
+    **{name: make for name, make in MAKERS.items() if name != "Graph, Oxigraph"},
+    "Graph, SimpleMemory": lambda _: Graph(store="SimpleMemory"),
+    "graph of a Dataset": lambda _: Dataset().graph(URIRef("urn:g")),
+    "Dataset, union": lambda _: Dataset(default_union=True),
 }

@@ -1,4 +1,4 @@
-"""Patches from files and to files, in both formats."""
+"""Patches from files and to files, in every format, and what each can express."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ import bz2
 import gzip
 import io
 import itertools
-from collections.abc import Iterator
+import os
+import threading
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,12 +17,15 @@ from hypothesis import HealthCheck, given, settings
 
 from jelly_plugins import (
     DEFAULT_GRAPH,
+    BlankNode,
     Iri,
     Literal,
     PatchOptions,
     PatchStatementType,
     PatchStreamType,
     Quad,
+    StatementError,
+    TermError,
     Triple,
 )
 from jelly_plugins.codec import Operation, OperationKind, PatchEncoder, delimit
@@ -29,7 +34,6 @@ from jelly_plugins.errors import (
     OptionsError,
     OrderError,
     SourceError,
-    StatementError,
     TextError,
     TruncatedError,
 )
@@ -48,8 +52,9 @@ from jelly_plugins.patch import (
     write_patches,
     write_rows,
 )
+from jelly_plugins.patch.logs import PatchOptionChanges, convert
 from jelly_plugins.patch.reader import detect
-from jelly_plugins.patch.writer import patch_writer
+from jelly_plugins.patch.writer import LOOK_AHEAD, patch_writer
 
 from ..codec.input_kinds import Trickle
 from .strategies import logs
@@ -308,3 +313,162 @@ def test_terms_of_a_library() -> None:
             for kind, value in rows
         ]
         assert written(plain, format, describe=describe) == data
+
+
+# The options of streams that are made of text, whatever comes late in it
+
+
+MANY = 1500
+PLAIN = "".join(f"A <urn:s:{i}> <urn:p> <urn:o> .\n" for i in range(MANY))
+IN_A_GRAPH = "A <urn:s> <urn:p> <urn:o> <urn:g> .\n"
+QUOTED = "A <urn:s> <urn:p> << <urn:s> <urn:p> <urn:o> >> .\n"
+
+
+def as_stream(text: str) -> Trickle:
+    return Trickle(text.encode(), 1 << 16)
+
+
+def converted(source: Any, **changes: Any) -> bytes:
+    file = io.BytesIO()
+    convert(
+        [source],
+        file,
+        target_format=PatchFormat.JELLY_PATCH,
+        changes=PatchOptionChanges(**changes),
+    )
+    return file.getvalue()
+
+
+def options_of(data: bytes) -> PatchOptions:
+    with PatchReader(data) as rows:
+        for _ in rows:
+            pass
+        assert rows.options is not None
+        return rows.options
+
+
+def rows_of(source: Any) -> list[Operation]:
+    with PatchReader(source) as rows:
+        return list(rows)
+
+
+@pytest.mark.parametrize("kind", [str.encode, as_stream])
+@pytest.mark.parametrize("late", ["", IN_A_GRAPH, QUOTED, IN_A_GRAPH + QUOTED])
+def test_what_comes_late(kind: Callable[[str], Any], late: str) -> None:
+    assert MANY > LOOK_AHEAD
+    text = PLAIN + late
+    data = converted(kind(text))
+    assert rows_of(data) == rows_of(text.encode())
+    options = options_of(data)
+    assert options.statement_type is PatchStatementType.QUADS
+    assert options.rdf_star
+
+
+def test_a_named_pipe_is_read_once(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe.rdfp"
+    os.mkfifo(pipe)
+    # A second look would wait for a second writer.
+    writer = threading.Thread(target=lambda: pipe.write_text(PLAIN))
+    writer.start()
+    data = converted(pipe)
+    writer.join()
+    assert options_of(data).rdf_star
+
+
+def test_short_text_is_known() -> None:
+    assert options_of(converted(as_stream("A <urn:s> <urn:p> <urn:o> ."))) == (
+        PatchOptions(version=1)
+    )
+    assert options_of(converted(QUOTED.encode())).rdf_star
+
+
+IN_G = Quad(*SPO, Iri("urn:g"))
+TRIPLES = {"statement_type": PatchStatementType.TRIPLES}
+STAR = {"rdf_star": True}
+GENERALIZED = {"generalized_statements": True}
+
+
+@pytest.mark.parametrize(
+    ("rows", "expected"),
+    [
+        ([header("id", SPO.subject), add(SPO)], TRIPLES),
+        ([add_namespace("x", SPO.subject)], TRIPLES),
+        ([add_namespace("x", SPO.subject, IN_G.graph)], {}),
+        *((rows, {}) for rows in ([], [BEGIN, COMMIT], [add(SPO), add(IN_G)])),
+        ([delete(Triple(*SPO[:2], SPO))], TRIPLES | STAR),
+        ([header("x", SPO)], STAR),
+        ([add(Triple(Literal("s"), *SPO[1:]))], TRIPLES | GENERALIZED),
+        ([add(Triple(SPO.subject, SPO, SPO.object))], TRIPLES | GENERALIZED | STAR),
+        (
+            [add(Triple(*SPO[:2], Triple(SPO.subject, Literal("p"), SPO.object)))],
+            TRIPLES | GENERALIZED | STAR,
+        ),
+        ([add(Quad(*SPO, Literal("g")))], GENERALIZED),
+        # They are all looked at.
+        ([*[add(SPO)] * MANY, add(IN_G)], {}),
+        ([*[add(SPO)] * MANY, add(Triple(*SPO[:2], SPO))], TRIPLES | STAR),
+    ],
+)
+def test_patches_in_memory_are_known(rows: list[Any], expected: dict[str, Any]) -> None:
+    file = io.BytesIO()
+    write_patches([Patch(rows)], file)
+    assert options_of(file.getvalue()) == PatchOptions(**expected, version=1)
+    # Of those that stream, no more than the first rows.
+    file = io.BytesIO()
+    write_patches(iter([Patch(rows)]), file)
+    found = options_of(file.getvalue())
+    assert found == PatchOptions(**(STAR if len(rows) > MANY else expected), version=1)
+    assert len(list(read_patches(file.getvalue()))) == 1
+
+
+# RDF Patch is only written as readers accept it
+
+
+S, LITERAL, NODE = Iri("urn:s"), Literal("x"), BlankNode("b")
+
+
+@pytest.mark.parametrize("format", ["rdfp", "trp"])
+@pytest.mark.parametrize(
+    "statement",
+    [
+        *(Triple(LITERAL, S, S), Triple(S, LITERAL, S), Triple(S, NODE, S)),
+        *(Triple(S, Triple(S, S, S), S), Triple(S, S, Triple(LITERAL, S, S))),
+        Quad(S, S, S, LITERAL),
+    ],
+)
+def test_generalized_statements_are_only_written_if_declared(statement: Any, format: str) -> None:  # noqa: A002
+    patches = [Patch([add(statement)], [("id", S)])]
+    with pytest.raises(StatementError, match=r"as (subject|predicate|graph)"):
+        write_patches(patches, io.BytesIO(), format=format)
+    log, again = io.BytesIO(), io.BytesIO()
+    write_patches(patches, log, format="jellyp")
+    with pytest.raises(StatementError, match=r"as (subject|predicate|graph)"):
+        convert([log.getvalue()], again, target_format=format)
+
+
+@pytest.mark.parametrize("format", ["rdfp", "trp"])
+def test_declared(format: str) -> None:  # noqa: A002
+    patches = [Patch([add(Quad(LITERAL, NODE, S, S))], [("id", S)])]
+    file = io.BytesIO()
+    options = PatchOptions(generalized_statements=True)
+    write_patches(patches, file, format=format, options=options)
+    assert list(read_patches(file.getvalue(), format=format, generalized=True)) == patches
+
+
+@pytest.mark.parametrize("format", ["rdfp", "trp"])
+@pytest.mark.parametrize("namespace", [LITERAL, NODE, Triple(S, S, S)])
+def test_namespaces_are_iris(namespace: Any, format: str) -> None:  # noqa: A002
+    patches = [Patch([add_namespace("ex", namespace)])]
+    with pytest.raises(StatementError, match="a namespace is not an IRI"):
+        write_patches(patches, io.BytesIO(), format=format)
+
+
+@pytest.mark.parametrize("format", ["rdfp", "trp"])
+@pytest.mark.parametrize("name", ["DefaultGraph", "DefaultGraphNode"])
+@pytest.mark.parametrize(
+    "make", [lambda g: add(Quad(S, S, S, g)), lambda g: add_namespace("", S, g)]
+)
+def test_what_means_the_default_graph(name: str, make: Any, format: str) -> None:  # noqa: A002
+    patches = [Patch([make(Iri(f"urn:x-arq:{name}"))])]
+    with pytest.raises(TermError, match="which means the default graph"):
+        write_patches(patches, io.BytesIO(), format=format)

@@ -98,19 +98,6 @@ def header(key: str, value: str) -> bytes:
     return w.header(key, w.literal(value))
 
 
-def test_the_end_of_a_log_ends_its_last_patch() -> None:
-    log = jelly(header("id", "1"), w.start(), STATEMENT, w.commit())
-    [patch] = read_patches(log)
-    assert len(patch.operations) == 3
-    report = check(log)
-    assert report
-    assert report.patches == 1
-    assert UNMARKED in report.deviations[0]
-    assert UNMARKED in check(log, strict=True).problems[0].message
-    with pytest.raises(TruncatedError, match=UNMARKED):
-        as_text(log, strict=True)
-
-
 def test_a_log_that_may_have_been_torn_is_not_applied_as_if_it_were_whole() -> None:
     whole = jelly(header("id", "1"), w.start(), STATEMENT, w.commit())
     for truncated in (

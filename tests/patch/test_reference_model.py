@@ -20,12 +20,12 @@ pytest.importorskip("oxrdflib")
 
 import pyoxigraph as ox
 
-from jelly_plugins import ChainError, JellyError
+from jelly_plugins import ChainError, ConflictError, JellyError
 from jelly_plugins.patch.replay.transactions import ReplaySettings
 
 from ..cli.command import command
 from ..interrupting import Interrupting
-from .reference_model import Model, Patch, RejectedError, Row, Transaction, text_of
+from .reference_model import IdleError, Model, Patch, RejectedError, Row, Transaction, text_of
 from .targets import MAKERS, Target
 
 XSD = "http://www.w3.org/2001/XMLSchema#"
@@ -58,6 +58,14 @@ OBJECTS = [
     *OXIGRAPH_FORMS,
     *EXACT,
 ]
+#: Quoted triples, as Oxigraph alone has them.
+QUOTED = {
+    f"<<( _:b <urn:p> {inner} )>>": f"<<( _:b <urn:p> {kept} )>>"
+    for inner, kept in {
+        **OXIGRAPH_FORMS,
+        '<<( <urn:s> <urn:p> "x"@EN-gb )>>': '<<( <urn:s> <urn:p> "x"@en-gb )>>',
+    }.items()
+}
 GRAPHS = ["<urn:g>", "_:g"]
 NAMES = ['"n1"', '"n2"']
 NAMESPACES = ["<urn:ns:1>", "<urn:ns:2>", "<urn:ns:3>"]
@@ -68,14 +76,24 @@ class ModelTarget(Target):
 
     :param group: how many transactions are applied together at most.
     :param name: the name of its log.
+    :param checks: which operations must have an effect.
     """
 
-    def __init__(self, store: Any, group: int | None = None, name: str | None = None) -> None:
+    def __init__(
+        self, store: Any, group: int | None = None, name: str | None = None, checks: str = "none"
+    ) -> None:
         super().__init__(store)
         self.name = name
-        self._settings = ReplaySettings(commit_every=group, name=name, check_blank_nodes=False)
+        self._settings = ReplaySettings(
+            commit_every=group,
+            name=name,
+            check_blank_nodes=checks != "none",
+            check_unmatched=checks == "all",
+        )
         is_oxigraph = not self.is_graph or type(store.store).__name__ == "OxigraphStore"
         self.forms = OXIGRAPH_FORMS if is_oxigraph else FORMS
+        if not self.is_graph:
+            self.forms = self.forms | QUOTED
 
     def replay(self, log: bytes) -> Any:  # type: ignore[override]
         return self.backend.replay(self.store, log, self._settings)
@@ -89,9 +107,12 @@ class Logs:
     """Makes random logs.
 
     :param quads: whether statements may be in named graphs.
+    :ivar nodes: the subjects.
+    :ivar objects: the objects.
     """
 
     def __init__(self, rng: random.Random, quads: bool) -> None:
+        self.nodes, self.objects = NODES, OBJECTS
         self._rng = rng
         self._quads = quads
         self._made = 0
@@ -150,7 +171,8 @@ class Logs:
             name = rng.choice(NAMES)
             return ("PD", name) if rng.random() < 0.3 else ("PA", name, rng.choice(NAMESPACES))
         graph = [rng.choice(GRAPHS)] if self._quads and rng.random() < 0.3 else []
-        return (rng.choice("AAD"), rng.choice(NODES), "<urn:p>", rng.choice(OBJECTS), *graph)
+        terms = (rng.choice(self.nodes), "<urn:p>", rng.choice(self.objects))
+        return (rng.choice("AAD"), *terms, *graph)
 
     def _spoil(self, log: list[Patch]) -> None:
         """Make something wrong."""
@@ -177,20 +199,41 @@ def holds(target: ModelTarget, model: Model, log: list[Patch], *, marked: bool =
     """Replay a log into both, twice, and compare."""
     keeps = model.keeps_position(log)
     for again in (False, True):
-        rejected = False
+        rejected: RejectedError | None = None
         try:
             for _ in model.replay(log):
                 assert not (again and keeps)
-        except RejectedError:
-            rejected = True
-        if rejected:
+        except RejectedError as error:
+            rejected = error
+        if isinstance(rejected, IdleError):
+            with pytest.raises(ConflictError, match=r"patch <urn:p:1>: the statement .* there"):
+                target.replay(text_of(log, marked=marked))
+        elif rejected:
             with pytest.raises(ChainError):
                 target.replay(text_of(log, marked=marked))
         else:
             done = target.replay(text_of(log, marked=marked))
             assert not (again and keeps and done.transactions)
             assert (done.advice == "") is keeps
+            assert done.unmatched == model.unmatched
         assert target.read() == model.state
+
+
+@pytest.mark.parametrize("kind", [kind for kind in MAKERS if "disk" not in kind])
+def test_operations_without_an_effect(kind: str, tmp_path: Path) -> None:
+    """They are counted, or rejected with their transaction."""
+    for seed in range(100):
+        rng = random.Random(f"{kind}/{seed}")
+        group, checks = rng.choice((1, 2, 100)), rng.choice(("none", "blank nodes", "all"))
+        target = ModelTarget(MAKERS[kind](tmp_path), group, "log", checks)
+        logs = Logs(rng, target.has_quads)
+        # Few statements, which transactions add and delete again.
+        logs.nodes = rng.sample(NODES, 2)
+        objects = [*OBJECTS, *([] if target.is_graph else list(QUOTED) * 3)]
+        logs.objects = rng.sample(objects, 2)
+        model = Model(target.forms, name=True, checks=checks)
+        transactions = tuple(logs._transaction() for _ in range(4))
+        holds(target, model, [Patch(transactions, "<urn:p:1>")])
 
 
 def interrupt() -> None:

@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-import random
 import re
-import shutil
-import subprocess
-import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +15,6 @@ import pyoxigraph as ox
 from rdflib import Graph, Literal, URIRef
 
 from jelly_plugins import ChainError, OptionsError, SourceError
-from jelly_plugins import Literal as Text
 from jelly_plugins.codec import Iri, PatchOptions, PatchStreamType, describe
 from jelly_plugins.errors import StatementError
 from jelly_plugins.oxigraph import BOOKKEEPING
@@ -33,7 +27,6 @@ from jelly_plugins.patch import (
     Patch,
     add,
     check,
-    compact,
     delete,
     delete_namespace,
     read_patches,
@@ -45,48 +38,6 @@ from jelly_plugins.patch.recording import LogWriter
 from jelly_plugins.rdflib import record, replay
 
 from .. import programs
-
-
-def numbers_of(log: Path) -> set[Any]:
-    """What a log leaves of statements."""
-    _, *changes, _ = compact(read_patches(log))
-    return {value.object.lex for kind, value in changes if kind.code == "A"}
-
-
-UNDOING = """
-import sys
-from jelly_plugins.patch import redo, undo
-print("ready", flush=True)
-while True:
-    # To the state after a patch: what was not done when it was killed is done by the next one.
-    undo(sys.argv[1], to="urn:1")
-    redo(sys.argv[1], count=30)
-"""
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(sys.platform == "win32", reason="processes are not killed here")
-def test_killed_in_between(log: Path, tmp_path: Path) -> None:
-    rng = random.Random(7)
-    write(log, *([add((S, P, Text(str(number))))] for number in range(31)))
-    states = [set(map(str, range(number))) for number in range(1, 32)]
-    for _ in range(25):
-        program = [sys.executable, "-c", UNDOING, str(log)]
-        with subprocess.Popen(program, stdout=subprocess.PIPE) as process:
-            assert process.stdout is not None
-            process.stdout.readline()
-            time.sleep(rng.uniform(0.01, 0.4))
-            process.kill()
-        # A reader has the log as it was left, but for a patch that is not whole.
-        copy = tmp_path / f"copy{log.suffix}"
-        shutil.copy(log, copy)
-        LogWriter(copy, describe=describe).close()
-        assert numbers_of(copy) in states
-        undo(log, to="urn:1")
-        assert numbers_of(log) == states[0]
-    redo(log, count=30)
-    assert numbers_of(log) == states[-1]
-
 
 S, P = Iri("urn:s"), Iri("urn:p")
 ONE, TWO, THREE = ((S, P, Iri(f"urn:{number}")) for number in (1, 2, 3))

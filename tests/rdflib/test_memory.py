@@ -140,55 +140,6 @@ class BrokenError(Exception):
 
 
 @pytest.mark.usefixtures("writer")
-@pytest.mark.parametrize("error", [BrokenError, KeyboardInterrupt, MemoryError])
-def test_an_error_before_writing_leaves_the_store_as_it_was(error: type[BaseException]) -> None:
-    store = Memory()
-    graphs = [Graph(store, name) for name in NAMES]
-    known = (NAMES[0], NAMES[0], Literal("x", lang="en"))
-    store.add(known, graphs[0])
-    store.add((*known[:2], NAMES[0]), graphs[1])
-    before = state(store)
-    quads = [(*known, 0), (*known, 1), (NAMES[1], *known[1:], 0), (NAMES[1], *known[1:], 1)]
-
-    def graph(number: int) -> Graph:
-        if number == 2:
-            raise error
-        return graphs[number]
-
-    with pytest.raises(error):
-        add_statements(store, graph, [*quads, (*known, 2)])
-    assert state(store) == before
-
-
-@pytest.mark.usefixtures("half")
-@pytest.mark.parametrize("same", ["object", "subject"])
-def test_writing_takes_steps_by_the_number_of_graphs_and_no_more(same: str) -> None:
-    """A store of many small graphs: hashes that writing works out."""
-    hashes = 0
-
-    class Counted(URIRef):
-        __slots__ = ()
-
-        def __hash__(self) -> int:
-            nonlocal hashes
-            hashes += 1
-            return str.__hash__(self)
-
-    def steps(count: int) -> int:
-        dataset = Dataset()
-        for n in range(count):
-            object_ = Counted("urn:o" if same == "object" else f"urn:o{n}")
-            graph = dataset.get_context(URIRef(f"urn:g{n}"))
-            graph.add((URIRef("urn:s"), URIRef("urn:p"), object_))
-        nonlocal hashes
-        hashes = 0
-        assert len(to_bytes(dataset)) > count
-        return hashes
-
-    assert steps(80) <= 3 * steps(40) + 40
-
-
-@pytest.mark.usefixtures("writer")
 @pytest.mark.parametrize("enabled", [True, False])
 def test_the_garbage_collector_is_left_as_it_was(enabled: bool) -> None:
     running = gc.isenabled()

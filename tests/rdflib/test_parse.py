@@ -10,6 +10,7 @@ import tempfile
 import zipfile
 from collections.abc import Callable
 from functools import partial
+from itertools import islice
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -17,6 +18,7 @@ from typing import Any
 import pytest
 import rdflib
 from rdflib import BNode, Dataset, Graph, URIRef
+from rdflib.compare import isomorphic
 from rdflib.parser import InputSource
 from rdflib.plugins.stores.memory import Memory
 
@@ -24,11 +26,9 @@ import jelly_plugins.rdflib
 from jelly_plugins import (
     DEFAULT_GRAPH,
     BlankNode,
-    Frame,
     Iri,
     JellyError,
     LimitError,
-    Limits,
     Literal,
     OptionsError,
     Quad,
@@ -39,11 +39,14 @@ from jelly_plugins import (
     TruncatedError,
     read_frames,
 )
-from jelly_plugins.rdflib.reading import JellyParser, load
+from jelly_plugins.rdflib import load
+from jelly_plugins.rdflib.reading import JellyParser
 from jelly_plugins.reserved import BOOKKEEPING_IRI
 
 from ..codec.input_kinds import INPUT_KINDS
+from ..conversions import converted
 from ..io.test_http import answer_of, answering
+from ..shared_data import shared
 from .support import (
     EX,
     GRAPHS,
@@ -56,14 +59,14 @@ from .support import (
     conjunctive_graph,
     default_graph,
     jelly,
-    jelly_frames,
     parse,
     quads_of,
     sample_graph,
     to_bytes,
 )
 
-pytestmark = pytest.mark.filterwarnings("ignore:Dataset.default_context:DeprecationWarning")
+# rdflib's own parsers use what rdflib warns of.
+pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
 
 ONE = jelly([Triple(S, P, O)])
 KINDS = {"Graph": Graph, "Dataset": Dataset, "ConjunctiveGraph": conjunctive_graph}
@@ -162,29 +165,6 @@ def test_a_graph_takes_triples(identifier: Any, store: str, calls: SimpleNamespa
     assert calls.load == (2 if store == "Oxigraph" else 0)
 
 
-@pytest.mark.parametrize("identifier", [None, EX + "g"])
-@both_options
-@pytest.mark.parametrize("atomic", [True, False])
-def test_quads_do_not_vanish_in_a_graph(
-    identifier: str | None, options: StreamOptions, atomic: bool, store: str
-) -> None:
-    data = jelly([Quad(S, P, O, DEFAULT_GRAPH), Quad(S, P, O, G)], options=options)
-    graph = Graph(store=store, identifier=identifier)
-    with pytest.raises(TermError, match="<BytesIO>: frame 0") as caught:
-        parse(graph, data, atomic=atomic)
-    assert caught.value.frame == 0
-    assert "rdflib.Dataset" in said(caught.value)
-    if store == "default":
-        assert caught.value.row is not None
-        assert "read_statements" in str(caught.value)
-    assert graph.store.__len__(None) == 0
-    assert not list(graph.store.contexts())
-    if store == "default":
-        empty = jelly_frames([Frame(0, empty_graphs=[G])], options=GRAPHS)
-        with pytest.raises(TermError, match=r"<BytesIO>: frame 0, row 3: .*rdflib\.Dataset\(\)"):
-            parse(graph, empty)
-
-
 def test_a_graph_of_a_dataset_takes_triples_alone(store: str, calls: SimpleNamespace) -> None:
     dataset = Dataset(store=store)
     named = dataset.graph(EX + "mine")
@@ -209,18 +189,6 @@ STORED = {
     (*TRIPLE[:2], rdflib.Literal("x", lang="en"), URIRef(EX + "g")),
     (*TRIPLE, BNode("b")),
 }
-
-
-@both_options
-@pytest.mark.parametrize("atomic", [True, False])
-def test_quads_go_into_their_graphs(
-    options: StreamOptions, atomic: bool, store: str, calls: SimpleNamespace
-) -> None:
-    dataset = Dataset(store=store)
-    data = jelly(QUAD_STATEMENTS, options=options)
-    parse(dataset, data, blank_nodes="keep", atomic=atomic)
-    assert quads_of(dataset) == STORED
-    assert calls.load == (store == "Oxigraph")
 
 
 @both_options
@@ -253,15 +221,6 @@ def test_graphs_of_a_dataset_share_its_namespaces(options: StreamOptions) -> Non
         assert ("mine", URIRef(EX)) in set(graph.namespaces())
 
 
-def test_empty_graphs_exist_afterwards(store: str) -> None:
-    frames = [Frame(0, statements=[Quad(S, P, O, DEFAULT_GRAPH)], empty_graphs=[G])]
-    dataset = parse(Dataset(store=store), jelly_frames(frames, options=GRAPHS))
-    assert URIRef(EX + "g") in {graph.identifier for graph in dataset.store.contexts()}
-    assert len(dataset.graph(EX + "g")) == 0
-    with read_frames(to_bytes(dataset)) as found:
-        assert {name for frame in found for name in frame.graphs} == {DEFAULT_GRAPH, G}
-
-
 def test_a_store_that_is_only_derived_from_oxrdflibs_goes_the_public_way(
     calls: SimpleNamespace,
 ) -> None:
@@ -283,25 +242,6 @@ def test_a_store_that_is_only_derived_from_oxrdflibs_goes_the_public_way(
 
 
 # Blank nodes
-
-
-TWO_NODES = jelly([Triple(BlankNode("b0"), P, BlankNode("b1"))])
-
-
-def test_a_label_is_one_node_in_the_whole_stream() -> None:
-    quads = [Quad(BlankNode("b"), P, O, DEFAULT_GRAPH), Quad(S, P, O, BlankNode("b"))]
-    dataset = parse(Dataset(), jelly(quads, frame_rows=1))
-    (name,) = {quad[3] for quad in quads_of(dataset)} - {None}
-    assert (name, *TRIPLE[1:], None) in quads_of(dataset)
-
-
-def test_streams_of_a_concatenated_file_have_labels_of_their_own() -> None:
-    assert len(parse(Graph(), TWO_NODES + TWO_NODES)) == 1
-    assert len(parse(Graph(), TWO_NODES + TWO_NODES, concatenated=True)) == 2
-    data = ONE + jelly(QUAD_STATEMENTS[1:2])
-    with pytest.raises(OptionsError, match="differ"):
-        parse(Dataset(), data)
-    assert len(quads_of(parse(Dataset(), data, concatenated=True))) == 2
 
 
 # Namespaces
@@ -406,13 +346,6 @@ def test_no_bytes_are_an_empty_graph_unless_parsing_is_strict(store: str) -> Non
         parse(Graph(store=store), b"", strict=True)
 
 
-def test_limits_are_the_callers(store: str) -> None:
-    with pytest.raises(LimitError, match="name_table"):
-        parse(Graph(store=store), ONE, limits=Limits(name_table=8))
-    with pytest.raises(LimitError, match="frame_bytes"):
-        parse(Graph(store=store), b"\xff\xff\xff\xff\x1f" + ONE)
-
-
 @pytest.mark.parametrize("atomic", [True, False])
 @pytest.mark.parametrize("make", [Graph, Dataset])
 def test_a_store_that_rejects_a_statement_gets_no_namespaces(make: Any, atomic: bool) -> None:
@@ -504,3 +437,52 @@ def test_rdflib_reports_them_once(
     assert message.exc_info is not None
     assert message.exc_info[1] is not None
     assert message.exc_info[1].__context__ is None
+
+
+# Any format: the same as by rdflib's own parsers
+
+
+SAMPLE = b"""@prefix ex: <http://example.org/> .
+ex:alice ex:knows ex:bob, [ ex:name "Carol"@en ] ; ex:age 042 ; ex:is true ; ex:note "a\\nb" .
+"""
+TRIG = b"""@prefix ex: <http://example.org/> .
+ex:s ex:p 1.50 . ex:g { ex:s ex:p _:b . _:b ex:p "x" . } """
+
+
+@pytest.mark.parametrize("name", ["nt", "turtle", "xml", "nquads", "trig"])
+def test_plugins(name: str) -> None:
+    has_graphs = name in ("nquads", "trig")
+    given, make = (TRIG, Dataset) if has_graphs else (SAMPLE, Graph)
+    form = "rdf/xml" if name == "xml" else name
+    data = converted(given, "trig" if has_graphs else "turtle", form)
+    for source in (data, data.decode(), io.BytesIO(data), io.StringIO(data.decode())):
+        found: Any = make()
+        is_data = isinstance(source, bytes | str)
+        found.parse(**{"data" if is_data else "source": source}, format=f"jelly-plugins-{name}")
+        if has_graphs:
+            assert len(found) == 3
+        else:
+            assert isomorphic(found, Graph().parse(data=SAMPLE, format="turtle"))
+
+
+def test_a_store_without_contexts() -> None:
+    graph = Graph(store="SimpleMemory")
+    load(graph, SAMPLE, format="turtle")
+    assert isomorphic(graph, Graph().parse(data=SAMPLE, format="turtle"))
+
+
+@pytest.mark.parametrize("name", ["so", "qudt-vocab"])
+def test_real_data(name: str) -> None:
+    path = shared(f"data/{name}.nt.gz")
+    # A part, because rdflib takes long.
+    with gzip.open(path) as file:
+        data = b"".join(islice(file, 15_000))
+    ours, theirs = Graph(), Graph()
+    statements = load(ours, gzip.compress(data), format="nt")
+    theirs.parse(data=data, format="nt11")
+    assert statements >= len(ours) == len(theirs)
+
+    def without_nodes(graph: Graph) -> set[Any]:
+        return {each for each in graph if not any(isinstance(t, rdflib.BNode) for t in each)}
+
+    assert without_nodes(ours) == without_nodes(theirs)

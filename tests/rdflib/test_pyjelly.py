@@ -24,7 +24,7 @@ from jelly_plugins import (
     read_frames,
 )
 from jelly_plugins.codec import delimit
-from jelly_plugins.rdflib import read_graphs, read_statements, write_graphs
+from jelly_plugins.rdflib import read_graphs, write_graphs
 
 from ..conversions import written
 from .support import EX, parse, same_dataset, sample_dataset, sample_graph, to_bytes
@@ -32,8 +32,6 @@ from .support import EX, parse, same_dataset, sample_dataset, sample_graph, to_b
 pytest.importorskip("pyjelly")
 
 from pyjelly.integrations.generic import parse as generic_parse
-from pyjelly.integrations.generic import serialize as generic_serialize
-from pyjelly.integrations.generic.generic_sink import GenericStatementSink
 from pyjelly.integrations.rdflib import parse as rdflib_parse
 from pyjelly.integrations.rdflib import serialize as rdflib_serialize
 from pyjelly.options import LookupPreset, StreamParameters
@@ -220,15 +218,3 @@ def test_we_read_pyjellys_other_options(
     with read_frames(data) as frames:
         next(frames)
         assert frames.delimited == delimited
-
-
-@pytest.mark.parametrize("physical_type", list(PhysicalType))
-def test_we_read_pyjellys_generic_integration(physical_type: PhysicalType) -> None:
-    graph = _sample(physical_type)
-    source = to_bytes(graph)
-    sink = generic_parse.parse_jelly_to_graph(io.BytesIO(source), GenericStatementSink)
-    triples = physical_type is PhysicalType.TRIPLES
-    options = _pyjelly_options(LogicalType.FLAT_TRIPLES if triples else LogicalType.FLAT_QUADS)
-    data = written(generic_serialize.flat_stream_to_file, iter(sink.store), options=options)
-    expected = set(read_statements(source, blank_nodes="keep"))
-    assert set(read_statements(data, blank_nodes="keep")) == expected

@@ -7,21 +7,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 from pyoxigraph import Store
 from rdflib import BNode, ConjunctiveGraph, Dataset, Graph, Literal, URIRef, Variable, namespace
 from rdflib.graph import DATASET_DEFAULT_GRAPH_ID
 from rdflib.namespace import OWL, Namespace
 
-from jelly_plugins import ChainError, Iri, OptionsError, SourceError, TermError, Triple
+from jelly_plugins import Iri, OptionsError, TermError, Triple
 from jelly_plugins.codec.text.ntriples import term_text
-from jelly_plugins.oxigraph import BOOKKEEPING
 from jelly_plugins.oxigraph import replay as replay_into_oxigraph
 from jelly_plugins.patch import compact, invert, read_patches, undo
 from jelly_plugins.patch.recording import LogWriter
-from jelly_plugins.rdflib import load, positions, record, replay, set_position
-from jelly_plugins.rdflib.terms import default_graph
+from jelly_plugins.rdflib import positions, record, replay
 
 from .support import jelly
 from .test_replay import FILLING, G, O, P, S, patch, quads, state, triples
@@ -162,31 +158,6 @@ def test_only_the_graph_itself(path: Path) -> None:
     assert sum(1 for _ in dataset.quads()) == 3
 
 
-def test_the_reserved_graph_is_rejected(path: Path) -> None:
-    with record(Dataset(), path) as recorder:
-        recorder.graph.add((S, P, O))
-        recorder.commit()
-        with pytest.raises(TermError, match="bookkeeping"):
-            Graph(recorder.graph.store, URIRef(BOOKKEEPING.value)).add((S, P, O))
-    assert codes(path) == ["A"]
-
-
-def test_what_changes_nothing_is_no_patch(graph: Graph, path: Path) -> None:
-    graph.add((S, P, ONE))
-    with record(graph, path) as recorder:
-        opening = path.read_bytes()
-        recorder.graph.add((S, P, ONE))
-        recorder.graph.remove((S, P, TWO))
-        recorder.graph.add((S, P, TWO))
-        recorder.graph.remove((S, P, TWO))
-        recorder.graph.remove((S, P, ONE))
-        recorder.graph.add((S, P, ONE))
-        # The first use of rdflib's own namespaces binds them.
-        recorder.graph.serialize(format="nt")
-        _ = recorder.graph.namespace_manager.qname("urn:x")
-    assert path.read_bytes() == opening or codes(path) == ["PA"]
-
-
 def test_namespaces(path: Path) -> None:
     graph = Graph()
     with record(graph, path) as recorder:
@@ -309,33 +280,6 @@ def test_what_cannot_be_recorded(tmp_path: Path) -> None:
                 act()
 
 
-def test_two_recorders(graph: Graph, path: Path) -> None:
-    other = path.with_stem("other")
-    source = b"H id <urn:1> .\nTX .\nA <urn:x> <urn:p> <urn:o> .\nTC .\n"
-    with record(graph, path) as recorder:
-        recorder.graph.add((S, P, O))
-        recorder.commit()
-        [position] = positions(graph)
-        with pytest.raises(SourceError, match="another process"):
-            record(graph, path)
-        for change in (
-            lambda: record(graph, other),
-            lambda: replay(graph, source),
-            lambda: load(graph, b"<urn:x> <urn:p> <urn:o> .", format="nt"),
-            lambda: set_position(graph, position),
-        ):
-            with pytest.raises(ChainError, match=rf"is being recorded in .*{path.name}"):
-                change()
-        recorder.graph.add((S, P, ONE))
-    assert len(contents(graph)) == 2
-    assert codes(path) == ["A", "A"]
-    assert not other.exists()
-    replay(graph, source)
-    with record(graph, other) as recorder:
-        recorder.graph.add((S, P, TWO))
-    assert codes(other) == ["A"]
-
-
 def test_a_recorder_that_was_not_closed(graph: Graph, path: Path) -> None:
     recorder = record(graph, path)
     recorder.graph.add((S, P, O))
@@ -347,44 +291,6 @@ def test_a_recorder_that_was_not_closed(graph: Graph, path: Path) -> None:
         recorder.graph.add((S, P, ONE))
     assert codes(path) == ["A", "A"]
     assert [each.patch for each in positions(graph)] == [term_text(list(read_patches(path))[-1].id)]
-
-
-def test_a_recorder_that_is_closed(graph: Graph, path: Path) -> None:
-    with record(graph, path) as recorder:
-        recorder.graph.add((S, P, ONE))
-    before = contents(graph), path.read_bytes()
-    for change in (
-        lambda: recorder.graph.add((S, P, TWO)),
-        lambda: recorder.graph.remove((S, P, None)),
-        lambda: recorder.graph.update("CLEAR ALL"),
-        lambda: recorder.graph.bind("x", URIRef("urn:x")),
-        recorder.__enter__,
-    ):
-        with pytest.raises(SourceError, match=r"log\.\w+: .*closed"):
-            change()
-    recorder.close()
-    graph.add((S, P, TWO))
-    graph.remove((S, P, TWO))
-    assert (contents(graph), path.read_bytes()) == before
-
-
-def test_going_on(graph: Graph, path: Path) -> None:
-    # The first patch is of another graph: this one is behind.
-    other: Any = Dataset() if isinstance(graph, ConjunctiveGraph) else Graph()
-    with record(other, path) as recorder:
-        recorder.graph.add((S, P, Literal(0)))
-    for number in range(1, 4):
-        with record(graph, path) as recorder:
-            assert contents(graph) == contents(other)
-            recorder.graph.add((S, P, Literal(number)))
-            other.add((S, P, Literal(number)))
-            other.remove((S, P, Literal(number - 2)))
-            recorder.graph.remove((S, P, Literal(number - 2)))
-    assert len(codes(path)) == 4
-    check(graph, path)
-    assert len(positions(graph)) == 1
-    # The graph has it all.
-    assert replay(graph, path).patches == 0
 
 
 def test_into_oxigraph(path: Path) -> None:
@@ -400,88 +306,6 @@ def test_into_oxigraph(path: Path) -> None:
     assert len(quads(copy)) == len(store) - 1 - sum(
         "prefix" in str(quad.predicate) for quad in store
     )
-
-
-_DECIMALS = [Literal(form, datatype=namespace.XSD.decimal) for form in ("1", "1.0", "1.00", "+1.0")]
-#: Forms of few literals, each of which is one literal for some stores, and several for others.
-_FORMS = [
-    *_DECIMALS,
-    *(Literal(form, datatype=namespace.XSD.integer) for form in ("1", "01")),
-    *(Literal(form, datatype=namespace.XSD.int) for form in ("1", "2")),
-    *(Literal(form, datatype=namespace.XSD.double) for form in ("1", "1.0", "1e0", "INF")),
-    *(Literal("x", lang=tag) for tag in ("EN-gb", "en-GB")),
-    Literal("x"),
-    Literal("x", datatype=namespace.XSD.string),
-    Literal("1", datatype=namespace.XSD.boolean),
-    Literal("P12M", datatype=namespace.XSD.duration),
-    Literal("0a", datatype=namespace.XSD.hexBinary),
-    BNode("label-612062"),
-]
-_UPDATES = [
-    "INSERT { <urn:s> <urn:p> 1.0, 01, 'x' } WHERE {}",
-    "DELETE { <urn:s> <urn:p> 1.00 } INSERT { <urn:s> <urn:p> 1.0 } WHERE {}",
-    "DELETE { ?s ?p ?o } INSERT { ?s ?p ?n } WHERE { ?s ?p ?o BIND(?o + 1.0 AS ?n) }",
-    "DELETE { ?s ?p 'x' } INSERT { ?s ?p 'X'@EN, '0a'^^<urn:d> } WHERE { ?s ?p 'x' }",
-    "DELETE { ?s ?p ?o } INSERT { ?s <urn:q> ?o, [] } WHERE { ?s ?p ?o }",
-    # Only of a dataset.
-    "INSERT { GRAPH ?g { ?s <urn:q> [] } } WHERE { GRAPH ?g { ?s <urn:p> ?o } }",
-    "CLEAR SILENT GRAPH <urn:g>",
-    "CLEAR ALL",
-]
-_CHANGES = st.lists(
-    st.one_of(
-        st.tuples(st.just("add"), st.integers(0, len(_FORMS) - 1), st.integers(0, 2)),
-        st.tuples(st.just("remove"), st.integers(0, len(_FORMS) - 1), st.integers(0, 3)),
-        st.tuples(st.just("replace"), st.integers(0, len(_FORMS) - 1), st.integers(0, 2)),
-        st.tuples(st.just("clear"), st.just(0), st.integers(0, 3)),
-        st.tuples(st.just("update"), st.integers(0, len(_UPDATES) - 1), st.just(0)),
-        st.tuples(st.just("commit"), st.just(0), st.just(0)),
-        st.tuples(st.just("rollback"), st.just(0), st.just(0)),
-    ),
-    max_size=20,
-)
-
-
-@pytest.mark.parametrize("name", MAKERS)
-@given(changes=_CHANGES)
-@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
-def test_a_replica_is_equal_after_every_commit(
-    tmp_path_factory: pytest.TempPathFactory,
-    changes: list[tuple[str, int, int]],
-    name: str,
-) -> None:
-    path = tmp_path_factory.mktemp("replica") / "log.jellyp"
-    graph: Any = MAKERS[name]()
-    replica: Any = MAKERS[name]()
-    committed: set[Any] = set()
-    with record(graph, path) as recorder:
-        graphs = [recorder.graph] * 4
-        if isinstance(recorder.graph, ConjunctiveGraph):
-            others = [Graph(recorder.graph.store, each) for each in (G, BNode("label-"))]
-            graphs = [default_graph(recorder.graph), *others, recorder.graph]
-        for verb, number, place in [*changes, ("commit", 0, 0)]:
-            term = _FORMS[number % len(_FORMS)]
-            target = graphs[place]
-            if verb == "add":
-                target.add((S, P, term))
-            elif verb == "remove":
-                target.remove((S, P, term))
-            elif verb == "replace":
-                target.set((S, P, term))
-                target.addN([(S, P, each, target) for each in _FORMS[number : number + 3]])
-            elif verb == "clear":
-                target.remove((S, None, None))
-            elif verb == "update":
-                count = len(_UPDATES) - (3 if graphs[3] is graphs[0] else 0)
-                recorder.graph.update(_UPDATES[number % count])
-            elif verb == "rollback":
-                recorder.rollback()
-                assert contents(graph) == committed
-            else:
-                recorder.commit()
-                committed = contents(graph)
-                replay(replica, path, check_unmatched=True)
-                assert contents(replica) == contents(graph)
 
 
 @pytest.mark.parametrize("name", ["Graph", "Dataset", "graph of a Dataset"])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from importlib.metadata import entry_points
-from pathlib import Path
 
 import pytest
 import rdflib.plugin
@@ -15,7 +14,6 @@ from jelly_plugins.rdflib.reading import JellyParser
 from jelly_plugins.rdflib.writing import JellySerializer
 
 from .. import programs
-from .support import sample_graph
 
 TURTLE = "<urn:s> <urn:p> <urn:o> ."
 
@@ -40,18 +38,6 @@ def test_entry_points_name_the_plugins(name: str) -> None:
 
 def test_importing_rdflib_does_not_import_this_package() -> None:
     assert run("import sys, rdflib; print('jelly_plugins' in sys.modules)") == "False"
-
-
-def test_one_import_lets_rdflib_tell_jelly_by_name(tmp_path: Path) -> None:
-    for name in ("x.jelly", "x.jelly.gz"):
-        path = tmp_path / name
-        sample_graph().serialize(path, format="jelly-plugins")
-        code = (
-            "import sys; from rdflib import Graph; import jelly_plugins.rdflib\n"
-            "jelly_plugins.rdflib.register()\n"
-            "print(len(Graph().parse(sys.argv[1])))"
-        )
-        assert int(run(code, str(path))) == len(sample_graph())
 
 
 def test_suffixes_that_are_taken_stay(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import gc
-import io
-import tracemalloc
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -16,8 +14,6 @@ from rdflib.graph import DATASET_DEFAULT_GRAPH_ID, ReadOnlyGraphAggregate
 from rdflib.plugins.stores.memory import Memory
 
 from jelly_plugins import ConflictError, JellyError, OptionsError, TermError
-from jelly_plugins import codec as generic
-from jelly_plugins import patch as patches
 from jelly_plugins.oxigraph import BOOKKEEPING
 from jelly_plugins.patch.replay.replay import Position
 from jelly_plugins.rdflib import load, positions, record, replay, set_position
@@ -127,25 +123,6 @@ def test_two_prefixes_of_one_iri(graph: Graph) -> None:
     if inner_store(graph) is None:
         assert "c" not in found
         assert graph.store.prefix(URIRef("urn:x")) == "b"
-
-
-def test_names_of_iris_are_looked_up_anew_once_in_a_transaction(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """Which takes time for each namespace that there is."""
-    graph = Graph()
-    replay(graph, b"TX . PA x <urn:x/> . PA y <urn:y/> . TC .")
-    assert graph.namespace_manager.qname("urn:x/a") == "x:a"
-    manager = type(graph.namespace_manager)
-    resets = []
-    reset = manager.reset
-    monkeypatch.setattr(manager, "reset", lambda self: (resets.append(self), reset(self)))
-    names = "".join(f"PA n{number} <urn:n{number}/> . " for number in range(50))
-    replay(graph, f"TX . {names} PA x <urn:z/> . PD y . PA w <urn:x/> . TC .".encode())
-    assert len(resets) == 1
-    qname = graph.namespace_manager.qname
-    assert [qname(f"urn:{each}/a") for each in ("x", "z", "n7")] == ["w:a", "x:a", "n7:a"]
-    assert qname("urn:y/a") != "y:a"
 
 
 def test_namespaces_that_swap_their_names(graph: Graph) -> None:
@@ -260,21 +237,6 @@ def test_the_graph_is_restored(
         assert replay(graph, log).patches == 1
 
 
-def test_strict(graph: Graph) -> None:
-    replay(graph, patch(1, *FILLING))
-    before = state(graph)
-    for bad in ("A <urn:s> <urn:p> <urn:o> .", "D <urn:s> <urn:p> <urn:none> ."):
-        with pytest.raises(ConflictError, match=r"<urn:p:2>: .* there"):
-            replay(
-                graph,
-                patch(1, *FILLING) + patch(2, "D _:b <urn:p> 1 .", "PA 'x' <urn:z> .", bad),
-                check_unmatched=True,
-            )
-        assert state(graph) == before
-    replay(graph, patch(1, *FILLING) + patch(2, "D _:b <urn:p> 1 ."), check_unmatched=True)
-    assert triples(graph) == {(S, P, O)}
-
-
 BAD = [
     "A <urn:s> <urn:p> << <urn:s> <urn:p> <urn:o> >> .",
     "A <urn:s> <urn:p> nonsense .",
@@ -337,34 +299,6 @@ def test_a_store_on_disk(tmp_path: Path) -> None:
     assert replay(again, patch(1, *FILLING) + patch(2, "A <urn:s> <urn:p> 7 .")).patches == 1
     assert dict(again.namespaces())["x"] == URIRef("urn:x")
     assert len(quads(again)) == 3
-
-
-def test_deletions_that_match_nothing(graph: Graph) -> None:
-    first = patch(1, "A _:a <urn:p> <urn:o> .", "D <urn:no> <urn:p> <urn:o> .")
-    second = patch(2, "A <urn:new> <urn:p> <urn:o> .", "D _:b <urn:p> <urn:o> .")
-    with pytest.raises(ConflictError, match=r"patch <urn:p:2>: the statement _:b .* labels"):
-        replay(graph, first + second)
-    assert triples(graph) == {(BNode("a"), URIRef("urn:p"), O)}
-    done = replay(graph, first + second, check_blank_nodes=False)
-    assert (done.transactions, done.unmatched) == (1, 1)
-
-
-def test_a_long_term_that_many_rows_repeat_is_not_copied() -> None:
-    long = generic.Literal("o" * (1 << 20))
-    rows = [
-        patches.add(generic.Triple(generic.Iri(f"urn:s:{k}"), generic.Iri("urn:p"), long))
-        for k in range(2000)
-    ]
-    log = io.BytesIO()
-    patches.write_rows([patches.BEGIN, *rows, patches.COMMIT, patches.END], log)
-    graph = Graph()
-    tracemalloc.start()
-    try:
-        replay(graph, log.getvalue())
-        assert tracemalloc.get_traced_memory()[1] < 32 << 20
-    finally:
-        tracemalloc.stop()
-    assert len(graph) == 2000
 
 
 @pytest.mark.parametrize("suffix", ["jellyp", "rdfp"])

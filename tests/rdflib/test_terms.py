@@ -17,7 +17,6 @@ from rdflib.graph import DATASET_DEFAULT_GRAPH_ID, QuotedGraph
 
 import jelly_plugins
 from jelly_plugins import (
-    DEFAULT_GRAPH,
     BlankNode,
     JellyError,
     StreamOptions,
@@ -25,7 +24,6 @@ from jelly_plugins import (
     Triple,
     read,
 )
-from jelly_plugins.backends import get_backend
 from jelly_plugins.codec import Kind, native
 from jelly_plugins.io.streams import write_bytes
 from jelly_plugins.rdflib import load, replay
@@ -40,7 +38,7 @@ from jelly_plugins.rdflib.terms import (
 
 from .. import programs
 from ..ntriples import write_lines
-from .support import EX, GRAPHS, QUADS, G, O, P, S, jelly, jelly_frames, parse, to_bytes
+from .support import EX, QUADS, G, O, P, S, jelly, parse, to_bytes
 
 pytestmark = pytest.mark.usefixtures("quiet")
 
@@ -96,20 +94,6 @@ def outcome(make: Any, *arguments: Any) -> Any:
         return parts_of(make(*arguments))
     except Exception as error:
         return type(error), str(error)
-
-
-@pytest.mark.parametrize("normalize", [True, False])
-@pytest.mark.parametrize("datatype", DATATYPES)
-def test_typed_literals_equal_those_of_the_constructor(
-    datatype: str, normalize: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(rdflib, "NORMALIZE_LITERALS", normalize)
-    factory = RdflibFactory()
-    for lex in LEXICAL_FORMS:
-        made = factory.literal(lex, None, datatype)
-        expected = Literal(lex, datatype=URIRef(datatype))
-        assert (made, type(made.value)) == (expected, type(expected.value))
-        assert datatype not in COMPARABLE or parts_of(made) == parts_of(expected), lex
 
 
 @settings(deadline=None, max_examples=300)
@@ -238,19 +222,6 @@ def test_a_graph_whose_name_has_an_empty_label() -> None:
     assert len(dataset) == 0
 
 
-def test_fresh_blank_nodes_are_one_for_each_label_and_differ_between_readings() -> None:
-    labels = ["b0", "b1", "x", "", "a b", "é", "78", "x78", "b", "_:b0", "B0"]
-    first, second = RdflibFactory(), RdflibFactory()
-    nodes = {label: first.blank_node(label) for label in labels}
-    assert nodes == {label: first.blank_node(label) for label in labels}
-    others = {second.blank_node(label) for label in labels}
-    assert len(set(nodes.values()) | others) == 2 * len(labels)
-    for node in nodes.values():
-        assert node.isalnum()
-        assert node.isascii()
-        assert not node[0].isdigit()
-
-
 def test_a_decimal_that_would_be_written_out_in_full_is_rejected() -> None:
     literal = jelly_plugins.Literal("1E999999999", datatype=str(rdflib.XSD.decimal))
     with pytest.raises(TermError, match="exponent") as caught:
@@ -287,33 +258,6 @@ def test_a_converter_that_raises_anything_is_a_term_error() -> None:
             RdflibFactory().literal("x", None, EX + "d")
     finally:
         rdflib.term._reset_bindings()
-
-
-def test_blank_nodes_is_one_of_two_words() -> None:
-    with pytest.raises(ValueError, match="'fresh' or 'keep'"):
-        RdflibFactory(blank_nodes="other")  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize(
-    ("term", "expected"),
-    [
-        (URIRef("urn:s"), (Kind.IRI, "urn:s")),
-        (BNode("b"), (Kind.BLANK_NODE, "b")),
-        (Literal("x"), (Kind.LITERAL, "x", None, None)),
-        (Literal("x", lang="en-GB"), (Kind.LITERAL, "x", "en-GB", None)),
-        (Literal("x", datatype=rdflib.XSD.string), (Kind.LITERAL, "x", None, None)),
-        (
-            Literal("1", datatype=rdflib.XSD.integer),
-            (Kind.LITERAL, "1", None, str(rdflib.XSD.integer)),
-        ),
-        (None, (Kind.DEFAULT_GRAPH,)),
-        (DATASET_DEFAULT_GRAPH_ID, (Kind.DEFAULT_GRAPH,)),
-    ],
-)
-def test_terms_are_taken_apart(term: Any, expected: tuple[Any, ...]) -> None:
-    described = describe(term)
-    assert described == expected
-    assert all(type(part) in (str, Kind, type(None)) for part in described)
 
 
 @pytest.mark.parametrize(
@@ -403,28 +347,6 @@ def _fields(types: StreamOptions, features: StreamOptions) -> dict[str, Any]:
     }
 
 
-def test_declarations_that_are_not_used_are_no_reason_to_reject() -> None:
-    data = jelly([Triple(S, P, O)], options=STAR)
-    assert len(parse(Graph(), data)) == 1
-
-
-@pytest.mark.parametrize("generalized", [True, False])
-def test_a_graph_named_by_a_literal_is_rejected(generalized: bool) -> None:
-    name = jelly_plugins.Literal("g")
-    quads = StreamOptions(**_fields(QUADS, STAR))
-    graphs = StreamOptions(**_fields(GRAPHS, STAR))
-    for data in (
-        jelly([(S, P, O, name)], options=quads),
-        jelly([(S, P, O, name)], options=graphs),
-        jelly_frames([jelly_plugins.Frame(0, empty_graphs=[name])], options=graphs),
-    ):
-        dataset = Dataset()
-        with pytest.raises(TermError, match="named by a literal") as caught:
-            parse(dataset, data, generalized=generalized)
-        assert (caught.value.frame, caught.value.row is None) == (0, False)
-        assert not list(dataset.store.contexts())
-
-
 def test_generalized_statements_are_written_where_they_are_declared() -> None:
     data = jelly([Triple(jelly_plugins.Literal("l"), P, O)], options=STAR)
     graph = parse(Graph(), data, generalized=True)
@@ -432,18 +354,6 @@ def test_generalized_statements_are_written_where_they_are_declared() -> None:
         to_bytes(graph)
     back = parse(Graph(), to_bytes(graph, options=STAR), generalized=True)
     assert set(back) == set(graph)
-
-
-def test_the_backend_reads_and_writes_statements() -> None:
-    backend = get_backend("rdflib")
-    assert backend.name == "rdflib"
-    statements = [(S, P, O, G), (S, P, jelly_plugins.Literal("x"), DEFAULT_GRAPH)]
-    with jelly_plugins.read_frames(
-        jelly(statements), factory=backend.factory(blank_nodes="keep")
-    ) as frames:
-        read = [statement for frame in frames for statement in frame.statements]
-    assert read[1][3] == DATASET_DEFAULT_GRAPH_ID
-    assert list(jelly_plugins.read(jelly(read, describe=backend.describe))) == statements
 
 
 # Other versions of rdflib
