@@ -20,14 +20,13 @@ import jelly_plugins.arrow
 import jelly_plugins.jena
 import jelly_plugins.oxigraph
 import jelly_plugins.rdflib
-from jelly_plugins import JellyError, StreamOptions, convert, read
-from jelly_plugins.codec import PatchOptions, PhysicalType
-from jelly_plugins.codec.common.options import write_options
-from jelly_plugins.codec.common.wire import bytes_field, string_field, varint, varint_field
-from jelly_plugins.codec.rdf.rules import Row
+from jelly_plugins import JellyError, convert, read
+from jelly_plugins.codec.common.wire import bytes_field, varint
 from jelly_plugins.messages import read_messages
 from jelly_plugins.patch import PatchFormat, check, read_patches
 
+from .codec import patch_wire as p
+from .codec import wire_builder as w
 from .memory import peak
 
 
@@ -35,106 +34,65 @@ def repeated(row: bytes, size: int) -> bytes:
     return row * (size // len(row))
 
 
-def frame(rows: bytes, options: bytes) -> bytes:
-    """A delimited frame: the options, and other rows."""
-    whole = bytes_field(1, options) + rows
-    return varint(len(whole)) + whole
-
-
-def jelly(rows: bytes, physical_type: PhysicalType = PhysicalType.TRIPLES) -> bytes:
-    options = StreamOptions(physical_type=physical_type, version=2, rdf_star=True)
-    if physical_type is PhysicalType.GRAPHS:
-        rows = row(Row.GRAPH_START, bytes_field(3, b"")) + FIRST + row(Row.GRAPH_END, b"") + rows
-        return frame(rows, bytes_field(Row.OPTIONS, write_options(options)))
-    return frame(FIRST + rows, bytes_field(Row.OPTIONS, write_options(options)))
-
-
-def patch(rows: bytes) -> bytes:
-    return frame(rows, bytes_field(1, write_options(PatchOptions(version=1))))
-
-
-def row(kind: int, body: bytes) -> bytes:
-    return bytes_field(1, bytes_field(kind, body))
-
-
-def entry(number: int, value: str) -> bytes:
-    """An entry of a lookup."""
-    return varint_field(1, number) + string_field(2, value)
-
-
-#: The IRI ``urn:p``, whose entries are in :data:`FIRST`.
-IRI: Final = varint_field(1, 1) + varint_field(2, 1)
-PREDICATE: Final = bytes_field(5, IRI)
-
-
-def node(label: str) -> bytes:
-    """A triple of a blank node."""
-    return string_field(2, label) + PREDICATE + string_field(10, label)
-
-
-#: Rows after which a triple may repeat terms.
-FIRST: Final = (
-    row(Row.PREFIX, entry(1, "urn:")) + row(Row.NAME, entry(1, "p")) + row(Row.TRIPLE, node("x"))
-)
-
-
 def numbered(make: Callable[[int], bytes], size: int) -> bytes:
     each = len(make(10**6))
     return b"".join(map(make, range(10**6, 10**6 + size // each)))
 
 
-def literal(lex: str) -> bytes:
-    return bytes_field(11, string_field(1, lex))
+X: Final = w.bnode("x")
+#: The IRI ``urn:p``, whose entries are in :data:`FIRST`.
+P: Final = w.iri(1, 1)
+OPTIONS: Final = w.options(names=128, version=2, star=True)
+#: Rows after which a triple may repeat terms.
+FIRST: Final = w.prefix("urn:", 1) + w.name("p", 1) + w.triple(X, P, X)
+
+
+def jelly(rows: bytes) -> bytes:
+    return w.stream(OPTIONS + FIRST + rows)
+
+
+def patch(rows: bytes) -> bytes:
+    first = p.prefix("urn:", 1) + p.name("p", 1) + p.add(X, P, X)
+    return w.stream(p.options(p.PUNCTUATED, names=128) + first + rows)
+
+
+def node(number: int) -> bytes:
+    """A triple of a blank node."""
+    return w.triple(w.bnode(f"{number}"), P, w.bnode(f"{number}"))
 
 
 def nested(depth: int) -> bytes:
     """A triple whose objects are quoted triples."""
-    body = node("x")
+    term = X
     for _ in range(depth):
-        body = string_field(2, "x") + PREDICATE + bytes_field(12, body)
-    return body
+        term = w.quoted(X, P, term)
+    return w.triple(X, P, term)
 
 
 #: Documents of Jelly-RDF by what they repeat.
 JELLY: Final[dict[str, Callable[[int], bytes]]] = {
-    "repeated triples": lambda size: jelly(repeated(row(Row.TRIPLE, b""), size)),
-    "prefixes": lambda size: jelly(repeated(row(Row.PREFIX, entry(2, "x" * 50)), size)),
-    "long prefixes": lambda size: jelly(row(Row.PREFIX, entry(2, "x" * size))),
-    "names": lambda size: jelly(numbered(lambda n: row(Row.NAME, entry(n % 99 + 2, f"{n}")), size)),
-    "namespaces": lambda size: jelly(
-        numbered(lambda n: row(Row.NAMESPACE, string_field(1, f"{n}") + bytes_field(2, IRI)), size)
-    ),
-    "blank nodes": lambda size: jelly(numbered(lambda n: row(Row.TRIPLE, node(f"{n}")), size)),
-    "nested triples": lambda size: jelly(repeated(row(Row.TRIPLE, nested(60)), size)),
-    "deeply nested": lambda size: jelly(row(Row.TRIPLE, nested(min(size // 8, 50_000)))),
-    "options": lambda size: jelly(
-        repeated(
-            row(
-                Row.OPTIONS,
-                write_options(
-                    StreamOptions(physical_type=PhysicalType.TRIPLES, version=2, rdf_star=True)
-                ),
-            ),
-            size,
-        )
-    ),
+    "repeated triples": lambda size: jelly(repeated(w.triple(), size)),
+    "prefixes": lambda size: jelly(repeated(w.prefix("x" * 50, 2), size)),
+    "long prefixes": lambda size: jelly(w.prefix("x" * size, 2)),
+    "names": lambda size: jelly(numbered(lambda n: w.name(f"{n}", n % 99 + 2), size)),
+    "namespaces": lambda size: jelly(numbered(lambda n: w.namespace(f"{n}", P), size)),
+    "blank nodes": lambda size: jelly(numbered(node, size)),
+    "nested triples": lambda size: jelly(repeated(nested(60), size)),
+    "deeply nested": lambda size: jelly(nested(min(size // 8, 50_000))),
+    "options": lambda size: jelly(repeated(OPTIONS, size)),
     "empty rows": lambda size: jelly(repeated(bytes_field(1, b""), size)),
-    "graphs": lambda size: jelly(
-        repeated(row(Row.GRAPH_START, bytes_field(1, IRI)) + row(Row.GRAPH_END, b""), size),
-        PhysicalType.GRAPHS,
+    "graphs": lambda size: w.stream(
+        w.options(w.GRAPHS)
+        + (w.prefix("urn:", 1) + w.name("p", 1))
+        + repeated(w.graph_start(P) + w.graph_end(), size)
     ),
-    "metadata": lambda size: frame(
-        numbered(lambda n: bytes_field(15, string_field(1, f"{n}")), size),
-        bytes_field(Row.OPTIONS, write_options(StreamOptions(version=1))),
+    "metadata": lambda size: w.stream(
+        w.options() + numbered(lambda n: w.frame(metadata={f"{n}": b""}), size)
     ),
     "empty frames": lambda size: jelly(b"") + bytes(size),
-    "one long literal": lambda size: jelly(
-        row(Row.TRIPLE, string_field(2, "s") + PREDICATE + literal("x" * size))
-    ),
+    "one long literal": lambda size: jelly(w.triple(X, P, w.literal("x" * size))),
     "a frame that is longer than the source": lambda size: varint(size * 60) + jelly(b"")[1:],
-    "an IRI of a large id": lambda _: jelly(
-        row(Row.TRIPLE, bytes_field(1, varint_field(1, 2**31) + varint_field(2, 2**31)))
-    ),
+    "an IRI of a large id": lambda _: jelly(w.triple(w.iri(2**31, 2**31))),
 }
 LINE: Final = b"<urn:s> <urn:p> <urn:o> .\n"
 NTRIPLES: Final[dict[str, Callable[[int], bytes]]] = {
@@ -194,11 +152,11 @@ PATCH_TEXT: Final[dict[str, Callable[[int], bytes]]] = {
     "patches": lambda size: numbered(lambda n: b"H id <urn:%d> .\nTX .\nTC .\nZ .\n" % n, size),
 }
 PATCH: Final[dict[str, Callable[[int], bytes]]] = {
-    "repeated rows": lambda size: patch(repeated(row(2, b""), size)),
-    "transactions": lambda size: patch(repeated(row(6, b"") + row(7, b""), size)),
-    "headers": lambda size: patch(repeated(row(14, string_field(1, "x")), size)),
-    "ends": lambda size: patch(repeated(row(15, b""), size)),
-    "names": lambda size: patch(numbered(lambda n: row(11, string_field(2, f"{n}")), size)),
+    "repeated rows": lambda size: patch(repeated(p.add(), size)),
+    "transactions": lambda size: patch(repeated(p.start() + p.commit(), size)),
+    "headers": lambda size: patch(p.mark() + repeated(p.header("x", P), size)),
+    "ends": lambda size: patch(repeated(p.mark(), size)),
+    "names": lambda size: patch(numbered(lambda n: p.name(f"{n}", n % 99 + 2), size)),
 }
 THRIFT: Final[dict[str, Callable[[int], bytes]]] = {
     "zeros": bytes,
@@ -209,7 +167,7 @@ THRIFT: Final[dict[str, Callable[[int], bytes]]] = {
 }
 PROTOBUF: Final[dict[str, Callable[[int], bytes]]] = {
     "zeros": bytes,
-    "prefixes": lambda size: repeated(b"\x06" + bytes_field(1, string_field(1, "x"))[:6], size),
+    "prefixes": lambda size: repeated(b"\x06" + bytes_field(1, w.text(1, "x"))[:6], size),
     "nested": lambda size: varint(size) + b"\x12\x7f" * (size // 2),
 }
 

@@ -1,5 +1,5 @@
-"""Type checkers find no expression of unknown type in a program that uses every public module, and
-know the keywords of functions with settings, which editors complete."""
+"""Type checkers find no expression of unknown type in a program that uses every public module and
+the keywords of functions with settings, which editors complete."""
 
 from __future__ import annotations
 
@@ -11,35 +11,15 @@ import subprocess
 import sys
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, get_args, get_type_hints
+from typing import Any, get_type_hints
 
 import pytest
 
 import jelly_plugins
-from jelly_plugins import arrow, grpc, messages, oxigraph, patch, rdflib, spark
+from jelly_plugins import arrow, messages, patch
 
 from . import user_program
 from .shared_data import ROOT
-from .test_public import hints_of
-
-#: Functions with settings, and some of their keywords.
-KEYWORDS = [
-    (oxigraph, "replay", "check_prev dry_run until"),
-    (rdflib, "replay", "check_prev dry_run until"),
-    (oxigraph, "record", "name limits"),
-    (oxigraph, "load", "base atomic limits graph"),
-    (rdflib, "load", "base atomic limits generalized"),
-    (jelly_plugins, "convert", "base frame_rows blank_nodes"),
-    (jelly_plugins, "write", "options frame_rows restart_every limits"),
-    (messages, "read_messages", "format base contexts"),
-    (messages, "convert_messages", "source_format base options"),
-    pytest.param(spark, "apply_patches", "shards check_prev limits", marks=pytest.mark.spark),
-    (grpc, "serve", "token tls bounds"),
-    (grpc, "publish", "token topic timeout"),
-    (grpc, "subscribe", "token backend timeout"),
-    (grpc.aio, "subscribe", "token backend timeout"),
-    (grpc.Client, "subscribe", "backend options"),
-]
 
 
 def test_a_users_program_has_no_unknown_types(tmp_path: Path) -> None:
@@ -66,19 +46,6 @@ def test_pyright_finds_no_error_in_a_users_program(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "pyright"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout
-
-
-@pytest.mark.parametrize(("owner", "name", "keywords"), KEYWORDS)
-def test_keywords_are_declared(owner: Any, name: str, keywords: str) -> None:
-    """In the signature, or in the TypedDict of the other keywords."""
-    declared = set()
-    for key, hint in hints_of(getattr(owner, name)).items():
-        declared |= {key} | {key for kind in get_args(hint) for key in _fields(kind)}
-    assert set(keywords.split()) <= declared
-
-
-def _fields(kind: Any) -> set[str]:
-    return set(get_type_hints(kind)) if hasattr(kind, "__required_keys__") else set()
 
 
 @pytest.mark.parametrize(

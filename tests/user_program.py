@@ -17,6 +17,7 @@ from jelly_plugins import (
     FrameReader,
     Iri,
     JellyError,
+    Limits,
     Literal,
     Source,
     Statement,
@@ -91,7 +92,8 @@ def main(folder: Path) -> int:
         Triple(Iri(f"urn:s{n}"), Iri("urn:p"), Literal(str(n))) for n in range(9)
     ]
     path = folder / "x.jelly.gz"
-    write(triples, path, options=StreamOptions(stream_name="x"))
+    options = StreamOptions(stream_name="x")
+    write(triples, path, options=options, frame_rows=9, restart_every=None, limits=Limits())
     with gzip.open(path) as file, read_frames(path) as reader:
         found = subjects(file)
         frames = frames_of(reader)
@@ -104,22 +106,27 @@ def main(folder: Path) -> int:
         graph += graph_read
     nodes = [row[0] for row in jelly_plugins.rdflib.read_statements(path)]
     store = pyoxigraph.Store()
-    loaded = oxigraph.load(store, path) or 0
+    loaded = oxigraph.load(store, path, base="urn:x", atomic=True, limits=Limits()) or 0
+    jelly_plugins.rdflib.load(graph, path, base="urn:x", atomic=True, generalized=False)
     quads = [quad.subject for quad in oxigraph.read_quads(path)]
     dumped = oxigraph.dump(store, folder / "dump.jelly")
     patch.write_patches([patch.diff(path, path)], folder / "x.jellyp")
     report = patch.check(folder / "x.jellyp")
     collected = [terms_in(each) for each in patch.read_patches(folder / "x.jellyp")]
     replayed: Replayed = oxigraph.replay(
-        pyoxigraph.Store(), folder / "x.jellyp", check_prev=True, commit_every=10
+        pyoxigraph.Store(), folder / "x.jellyp", check_prev=True, commit_every=10, until=None
     )
+    jelly_plugins.rdflib.replay(rdflib.Dataset(), folder / "x.jellyp", dry_run=True)
+    with oxigraph.record(store, folder / "log.jellyp", name="urn:log", limits=Limits()):
+        pass
     exchange = exchanged(store, path)
     table = arrow.read(path).read_all()
     texts = [text for row in table.to_pylist() for text in row.values() if text is not None]
-    sizes = [len(message) for message in messages.read_messages(path)]
+    sizes = [len(message) for message in messages.read_messages(path, format="jelly", base=None)]
+    messages.convert_messages(path, folder / "x.nt", target_format="nt")
     jena.write(triples, folder / "x.rt")
     thrift = [len(statement) for statement in jena.read(folder / "x.rt")]
-    result = convert(path, folder / "x.ttl")
+    result = convert(path, folder / "x.ttl", base="urn:x", frame_rows=9, blank_nodes="keep")
     place: tuple[object, ...] = ()
     try:
         subjects(b"nonsense")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gzip
 import os
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 from itertools import chain, islice
 from pathlib import Path
@@ -17,7 +17,6 @@ from jelly_plugins.codec import (
     DEFAULT_LIMITS,
     FrameSplitter,
     LogicalType,
-    PhysicalType,
     StreamOptions,
     TextDecoder,
     TextEncoder,
@@ -50,20 +49,11 @@ class Data:
 
     :param name: its name in the tables.
     :param load: returns the data as Jelly or N-Triples.
-    :param options: the options of streams; if they are for quads, text is N-Quads.
     """
 
-    def __init__(
-        self, name: str, load: Callable[[], bytes], options: StreamOptions = OPTIONS
-    ) -> None:
+    def __init__(self, name: str, load: Callable[[], bytes]) -> None:
         self.name = name
-        self.options = options
         self._load = load
-
-    @property
-    def text_format(self) -> RdfFormat:
-        """The format of :attr:`ntriples`."""
-        return RdfFormat.N_QUADS if self.has_graphs else RdfFormat.N_TRIPLES
 
     @cached_property
     def _loaded(self) -> bytes:
@@ -78,7 +68,7 @@ class Data:
         """The data as a delimited flat stream."""
         if not self._is_text:
             return self._loaded
-        return b"".join(encoded([self._loaded], self.options))
+        return b"".join(encoded([self._loaded]))
 
     @cached_property
     def frames(self) -> list[bytes]:
@@ -96,15 +86,8 @@ class Data:
 
     @cached_property
     def turtle(self) -> bytes:
-        """The data as Turtle, or as TriG if it has graphs, written by pyoxigraph."""
-        quads = parse(self.ntriples, self.text_format)
-        text = serialize(quads, format=RdfFormat.TRIG if self.has_graphs else RdfFormat.TURTLE)
-        assert text is not None
-        return text
-
-    @property
-    def has_graphs(self) -> bool:
-        return self.options.physical_type is not PhysicalType.TRIPLES
+        """The data as Turtle, written by pyoxigraph."""
+        return serialize(parse(self.ntriples, RdfFormat.N_TRIPLES), format=RdfFormat.TURTLE) or b""
 
     @cached_property
     def statements(self) -> list[Any]:
@@ -122,11 +105,9 @@ class Data:
             self.__dict__.pop(name, None)
 
 
-def encoded(
-    chunks: Iterator[bytes] | list[bytes], options: StreamOptions = OPTIONS
-) -> Iterator[bytes]:
+def encoded(chunks: Iterable[bytes]) -> Iterator[bytes]:
     """Convert chunks of N-Triples to chunks of a delimited stream."""
-    encoder = TextEncoder(options)
+    encoder = TextEncoder(OPTIONS)
     for chunk in chunks:
         yield from map(delimit, encoder.feed(chunk))
     yield from map(delimit, encoder.finish())

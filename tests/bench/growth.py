@@ -13,9 +13,8 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
-from importlib import import_module
 from pathlib import Path
 from typing import Final
 
@@ -25,7 +24,7 @@ import rdflib
 from jelly_plugins import convert, oxigraph, read
 from jelly_plugins.codec.patch.operations import BEGIN, COMMIT, Operation, add
 from jelly_plugins.patch import Patch, write_patches
-from jelly_plugins.rdflib import read_statements, register
+from jelly_plugins.rdflib import register
 
 from ..memory import peak
 from .data import mix_file, mix_stream
@@ -41,19 +40,6 @@ Task = Callable[[Path], Callable[[], object]]
 
 def _run(run: Callable[[Path], object]) -> Task:
     return lambda path: partial(run, path)
-
-
-def _reading(read_file: Callable[[Path], Iterable[object]]) -> Task:
-    return _run(lambda path: sum(1 for _ in read_file(path)))
-
-
-def _pyjelly(integration: str) -> Task:
-    def read_file(path: Path) -> Iterator[object]:
-        module = import_module(f"pyjelly.integrations.{integration}.parse")
-        with path.open("rb") as file:
-            yield from module.parse_jelly_flat(file)
-
-    return _reading(read_file)
 
 
 def _convert(source: str, target: str) -> Task:
@@ -105,7 +91,6 @@ def _replay(path: Path) -> Callable[[], object]:
     return run
 
 
-#: The tasks of a table.
 TASKS: Final[dict[str, Task]] = {
     "convert, Jelly to N-Triples": _convert("jelly", "nt"),
     "convert, N-Triples to Jelly": _convert("nt", "jelly"),
@@ -115,38 +100,25 @@ TASKS: Final[dict[str, Task]] = {
     "replay, store in memory": _replay,
     "parse, rdflib Graph": _parse,
 }
-#: Tasks on request, with pyjelly's.
-OTHERS: Final[dict[str, Task]] = {
-    "read": _reading(read),
-    "read, rdflib terms": _reading(read_statements),
-    "read, pyoxigraph quads": _reading(oxigraph.read_quads),
-    "read, pyjelly": _pyjelly("generic"),
-    "read, rdflib terms, pyjelly": _pyjelly("rdflib"),
-}
 
 
-def figures(task: str, count: int) -> tuple[float, float]:
-    """Return the seconds and the peak of memory in bytes of a task, on a mix of triples."""
+def _figures(task: str, count: int) -> str:
+    """Measure a task on a mix of triples."""
     path = mix_file(count) if "N-Triples to" in task else mix_stream(count)
     command = [sys.executable, "-m", f"{__package__}.growth", "--task", task, "--path", str(path)]
     out = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout
     seconds, size = map(float, out.split())
-    return seconds, size
-
-
-def _cell(task: str, count: int) -> str:
-    seconds, size = figures(task, count)
     return f"{seconds / count * 1e6:.2f} µs, {size / 1e6:,.0f} MB"
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, allow_abbrev=False)
     parser.add_argument("counts", nargs="*", type=int, default=COUNTS, metavar="COUNT")
-    parser.add_argument("--task", action="append", choices=[*TASKS, *OTHERS])
+    parser.add_argument("--task", action="append", choices=TASKS)
     parser.add_argument("--path", type=Path, help=argparse.SUPPRESS)
     asked = parser.parse_args()
     if asked.path:
-        run = {**TASKS, **OTHERS}[asked.task[0]](asked.path)
+        run = TASKS[asked.task[0]](asked.path)
         start = time.process_time()
         run()
         print(time.process_time() - start, peak())
@@ -154,7 +126,7 @@ def main() -> None:
     print("| | " + " | ".join(f"{count:,}" for count in asked.counts) + " |")
     print("|---" * (len(asked.counts) + 1) + "|")
     for task in asked.task or TASKS:
-        cells = [_cell(task, count) for count in asked.counts]
+        cells = [_figures(task, count) for count in asked.counts]
         print(f"| {task} | " + " | ".join(cells) + " |", flush=True)
 
 

@@ -24,7 +24,10 @@ from .data import Data
 Unit = Literal["seconds", "bytes"]
 
 #: Modules of jobs.
-MODULES: Final = ("term_jobs", "store_jobs", "patch_jobs", "format_jobs", "stream_jobs")
+MODULES: Final = (
+    *("term_jobs", "store_jobs", "patch_jobs", "format_jobs", "stream_jobs"),
+    "spark_jobs",
+)
 
 #: After this many seconds in total, a run is not repeated beyond the minimum number of rounds.
 PATIENCE: Final = 60.0

@@ -14,10 +14,9 @@ from pathlib import Path
 from typing import Any, Final
 
 import rdflib
-from pyoxigraph import Quad, RdfFormat, Store, parse, serialize
+from pyoxigraph import Quad, RdfFormat, Store, parse
 
 from jelly_plugins import codec, oxigraph
-from jelly_plugins import rdflib as jelly_rdflib
 from jelly_plugins.codec import BlankNode, FrameSplitter, Iri, Operation, OperationKind
 from jelly_plugins.codec.patch import decoder as patch_decoder
 from jelly_plugins.codec.patch import encoder as patch_encoder
@@ -238,36 +237,3 @@ def record_remove(data: Data) -> Runs:
             store.remove(quad)
 
     return _recording("disk", len(quads), remove, bare, quads)
-
-
-@job("patch", "record-update-disk", "Record SPARQL's INSERT DATA into a store on disk")
-def record_update(data: Data) -> Runs:
-    quads = _quads(data)
-    update = "INSERT DATA {" + " .\n".join(map(str, quads)) + "}"
-
-    def insert(store: Any) -> None:
-        store.update(update)
-
-    return _recording("disk", len(quads), insert, insert, [])
-
-
-@job("patch", "record-add-rdflib", "Record additions to an rdflib Graph, one transaction")
-def record_rdflib(data: Data) -> Runs:
-    text = serialize(_quads(data), format=RdfFormat.N_TRIPLES) or b""
-    triples = list(rdflib.Graph().parse(data=text, format="nt"))
-
-    def bare() -> None:
-        graph = rdflib.Graph()
-        for triple in triples:
-            graph.add(triple)
-
-    def recorded() -> None:
-        with (
-            folder() as name,
-            jelly_rdflib.record(rdflib.Graph(), Path(name) / "log.jellyp") as recorder,
-        ):
-            for triple in triples:
-                recorder.graph.add(triple)
-
-    runs: dict[str, Run] = {"ours": recorded, "rdflib, not recorded": bare}
-    return Runs(runs, count=len(triples), things="changes")

@@ -1,10 +1,9 @@
 """Measure sharded stores: time of the processor in all processes, memory, and disk.
 
-    python -m tests.bench.spark_store_jobs [batches] [bucket] [spark] [first] [--quads N]
+    python -m tests.bench.spark_store_jobs [batches] [spark] [first] [--quads N]
 
 - ``batches``: a first load into 4 shards, then 200 batches of 100 operations, on this machine, with
   a vacuum after each 20th; the averages of each 50 batches.
-- ``bucket``: the same with 20 batches, on an S3 server in another process, and its requests.
 - ``spark``: the same with 20 batches, as DataFrames.
 - ``first``: a first load as a DataFrame of several files, and the peak memory of the processes.
 """
@@ -12,6 +11,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import random
 import resource
 import tempfile
@@ -25,11 +25,30 @@ from jelly_plugins import DEFAULT_GRAPH, Iri, Literal, Quad
 from jelly_plugins.patch import BEGIN, COMMIT, Patch, add, delete, write_patches
 from jelly_plugins.spark.shards import ShardedStore, apply_patches, vacuum
 
-from .spark_jobs import processes, tree_seconds
-
 EX: Final = "http://example.org/"
 SHARDS: Final = 4
 PER_BATCH: Final = 100
+
+
+def processes() -> dict[int, list[str]]:
+    """The fields of ``/proc/PID/stat`` after the name, of this process and all that it has made."""
+    stats = {}
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            # The name may contain anything, but the fields after its bracket do not contain one.
+            stats[int(path.parent.name)] = path.read_text().rpartition(")")[2].split()
+        except OSError:
+            continue
+    ours = {os.getpid()}
+    while more := {pid for pid, each in stats.items() if int(each[1]) in ours} - ours:
+        ours |= more
+    return {pid: stats[pid] for pid in ours}
+
+
+def tree_seconds() -> float:
+    """Processor time of these processes, ended ones included."""
+    ticks = sum(int(field) for fields in processes().values() for field in fields[11:15])
+    return ticks / os.sysconf("SC_CLK_TCK")
 
 
 def quad(number: int) -> Quad:
@@ -58,22 +77,15 @@ def logs(folder: Path, quads: int, batches: int) -> Iterator[str]:
 
 
 def disk(root: Path) -> str:
-    files = {path.stat().st_ino: path.stat().st_size for path in root.rglob("*") if path.is_file()}
-    count = sum(1 for path in root.rglob("*") if path.is_file())
-    return f"{sum(files.values()) / 1e6:.1f} MB, {count:,} files"
+    found = [path.stat() for path in root.rglob("*") if path.is_file()]
+    size = sum({each.st_ino: each.st_size for each in found}.values())
+    return f"{size / 1e6:.1f} MB, {len(found):,} files"
 
 
-def run(
-    apply: Callable[[str, Any], Any],
-    root: Any,
-    quads: int,
-    batches: int,
-    *,
-    folder: Path | None = None,
-    every: int = 50,
-) -> None:
+def run(apply: Callable[[str, Path], Any], quads: int, batches: int, every: int) -> None:
     """Apply a first load and batches, and print the processor's time of each."""
     with tempfile.TemporaryDirectory() as made:
+        root = Path(made) / "root"
         given = logs(Path(made), quads, batches)
         first = next(given)
         start = tree_seconds()
@@ -91,31 +103,11 @@ def run(
             if number % every == 0:
                 average = sum(taken[-every:]) / every
                 print(f"batches {number - every + 1} to {number}: {average:.3f} s each")
-        if folder is not None:
-            print(disk(folder))
+        print(f"{disk(root)}, {len(ShardedStore(root)):,} quads")
 
 
 def batches(quads: int) -> None:
-    with tempfile.TemporaryDirectory() as made:
-        root = Path(made) / "root"
-        run(_here, root, quads, 200, folder=root)
-        print(f"{len(ShardedStore(root)):,} quads")
-
-
-def _here(path: str, root: Any) -> Any:
-    return apply_patches(None, path, root, shards=SHARDS)
-
-
-def bucket(quads: int) -> None:
-    from jelly_plugins.spark.shards.bucket import Bucket
-    from tests.spark.shards.s3 import S3Server
-
-    server = S3Server()
-    with tempfile.TemporaryDirectory() as made:
-        root = Bucket(server.root("root"), server.options(cache_dir=made))
-        run(_here, root, quads, 20, every=20)
-        print(dict(server.counts))
-    server.stop()
+    run(lambda path, root: apply_patches(None, path, root, shards=SHARDS), quads, 200, 50)
 
 
 def spark(quads: int) -> None:
@@ -123,13 +115,11 @@ def spark(quads: int) -> None:
 
     started = session("local[2]", config={"spark.log.level": "OFF"})
 
-    def apply(path: str, root: Any) -> Any:
+    def apply(path: str, root: Path) -> Any:
         frame = started.read.format("jelly-patch").load(path)
         return apply_patches(started, frame, root, shards=SHARDS)
 
-    with tempfile.TemporaryDirectory() as made:
-        root = Path(made) / "root"
-        run(apply, root, quads, 20, folder=root, every=10)
+    run(apply, quads, 20, 10)
     started.stop()
 
 
@@ -162,17 +152,15 @@ def _peaks() -> list[int]:
     return sorted(found, reverse=True)
 
 
-JOBS: Final = {"batches": batches, "bucket": bucket, "spark": spark, "first": first}
+JOBS: Final[dict[str, Callable[[int], None]]] = {"batches": batches, "spark": spark, "first": first}
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("jobs", nargs="*", default=["batches"], help=", ".join(JOBS))
+    parser.add_argument("jobs", nargs="*", default=["batches"], choices=JOBS, metavar="JOB")
     parser.add_argument("--quads", type=int, default=50_000)
     given = parser.parse_args()
     for name in given.jobs:
-        if name not in JOBS:
-            parser.error(f"there is no job {name}")
         print(f"\n{name}")
         JOBS[name](given.quads)
 

@@ -151,7 +151,7 @@ def jelly_to_store(place: str, labels: Any, data: Data) -> dict[str, Run]:
     return {
         "ours": filling(place, lambda store: oxigraph.load(store, jelly, blank_nodes=labels)),
         "pyoxigraph, bulk_load": filling(
-            place, lambda store: store.bulk_load(text, data.text_format)
+            place, lambda store: store.bulk_load(text, RdfFormat.N_TRIPLES)
         ),
     }
 
@@ -159,8 +159,7 @@ def jelly_to_store(place: str, labels: Any, data: Data) -> dict[str, Run]:
 @job("oxigraph", "turtle-to-memory", "Turtle → pyoxigraph store in memory", "memory")
 @job("oxigraph", "turtle-to-disk", "Turtle → pyoxigraph store on disk", "disk")
 def turtle_to_store(place: str, data: Data) -> dict[str, Run]:
-    form = RdfFormat.TRIG if data.has_graphs else RdfFormat.TURTLE
-    turtle = data.turtle
+    turtle, form = data.turtle, RdfFormat.TURTLE
     return {
         "ours": filling(place, lambda store: oxigraph.load(store, turtle, format=form)),
         "pyoxigraph, bulk_load": filling(place, lambda store: store.bulk_load(turtle, form)),
@@ -172,7 +171,7 @@ def turtle_to_store(place: str, data: Data) -> dict[str, Run]:
 def store_to_jelly(place: str, data: Data) -> Runs:
     opened = store_in(place)
     store = opened.__enter__()
-    store.bulk_load(data.ntriples, data.text_format)
+    store.bulk_load(data.ntriples, RdfFormat.N_TRIPLES)
     runs: dict[str, Run] = {
         "ours": lambda: oxigraph.dump(store, io.BytesIO()),
         "pyoxigraph, N-Quads": lambda: store.dump(io.BytesIO(), RdfFormat.N_QUADS),

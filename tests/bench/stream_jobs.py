@@ -13,8 +13,6 @@ import threading
 from pathlib import Path
 from typing import Any, Final
 
-from pyoxigraph import Store
-
 from jelly_plugins import Iri, Literal, StreamOptions, Triple, read
 from jelly_plugins.codec import Decoder, LogicalType
 from jelly_plugins.grpc import (
@@ -22,13 +20,11 @@ from jelly_plugins.grpc import (
     Broadcast,
     Client,
     Published,
-    StoreSink,
     Subscription,
     Topics,
     serve,
 )
 from jelly_plugins.io.streams import GENERIC, write_bytes
-from jelly_plugins.oxigraph import load
 
 from . import data
 from .measure import Run, Runs, job
@@ -52,22 +48,11 @@ class Decoding:
         decoder.finish()
 
 
-class Loading:
-    """Loads each stream into a separate store."""
-
-    def subscribe(self, _topic: str, _options: Any) -> Any:
-        return iter(())
-
-    def publish(self, frames: Published) -> None:
-        StoreSink(Store()).publish(frames)
-
-
 def _serve(path: str) -> None:
     options = StreamOptions(logical_type=LogicalType.FLAT_TRIPLES)
     topics: dict[str, Any] = {
         "file": Path(path),
         "live": Broadcast(options, subscriber_timeout=60),
-        "store": Loading(),
     }
     with serve(Topics(topics, sink=Decoding()), bounds=Bounds(streams=500)) as server:
         print(server.address, flush=True)
@@ -111,16 +96,6 @@ def grpc_publish(given: data.Data) -> Runs:
     runs: dict[str, Run] = {
         "ours": lambda: served.client.publish(statements),
         "codec alone": lambda: count(read(write_bytes(statements))),
-    }
-    return Runs(runs, close=served.close)
-
-
-@job("grpc", "grpc-publish-into-store", "gRPC: a file → a server's store in memory, whole")
-def grpc_publish_into_store(given: data.Data) -> Runs:
-    served, jelly = _Served(given.jelly), given.jelly
-    runs: dict[str, Run] = {
-        "ours": lambda: served.client.publish(jelly, topic="store"),
-        "oxigraph.load alone": lambda: load(Store(), jelly),
     }
     return Runs(runs, close=served.close)
 

@@ -14,12 +14,13 @@ from pyjelly.integrations.generic.parse import parse_jelly_flat as pyjelly_read
 from pyjelly.integrations.generic.serialize import flat_stream_to_file as pyjelly_write
 from pyoxigraph import RdfFormat
 
-from jelly_plugins import ConversionSettings, OptionChanges, arrow, codec, convert
-from jelly_plugins.codec import DEFAULT_LIMITS, FrameSplitter, PhysicalType, StreamOptions, delimit
+from jelly_plugins import ConversionSettings, OptionChanges, arrow, codec
+from jelly_plugins.codec import DEFAULT_LIMITS, FrameSplitter, delimit
 from jelly_plugins.codec.common.terms import BlankNode, Iri, Literal
 from jelly_plugins.codec.rdf import decoder, encoder
 from jelly_plugins.codec.text import transcoding as text
 
+from ..conversions import converted
 from .data import OPTIONS, Data
 from .measure import Run, Runs, job
 
@@ -52,12 +53,10 @@ def _decode_text(decoder_class: Any, data: Data) -> int:
     return sum(len(chunk) for frame in split(data.jelly) for chunk in reader.decode(frame))
 
 
-def encode(
-    encoder_class: Any, statements: list[Any], options: StreamOptions = OPTIONS, **settings: Any
-) -> int:
+def _encode(encoder_class: Any, statements: list[Any], **settings: Any) -> int:
     """Write statements as a delimited stream; return its size."""
     out = io.BytesIO()
-    writer = encoder_class(options, **settings)
+    writer = encoder_class(OPTIONS, **settings)
     left = iter(statements)
     while batch := list(islice(left, _BATCH)):
         out.writelines(map(delimit, writer.add(batch)))
@@ -67,7 +66,7 @@ def encode(
 
 def _encode_text(encoder_class: Any, data: Data) -> int:
     out = io.BytesIO()
-    writer = encoder_class(data.options)
+    writer = encoder_class(OPTIONS)
     for start in range(0, len(data.ntriples), _CHUNK):
         out.writelines(map(delimit, writer.feed(data.ntriples[start : start + _CHUNK])))
     out.writelines(map(delimit, writer.finish()))
@@ -76,7 +75,7 @@ def _encode_text(encoder_class: Any, data: Data) -> int:
 
 def read_ntriples(data: Data) -> int:
     """Read the same data with pyoxigraph's parser."""
-    return count(pyoxigraph.parse(data.ntriples, data.text_format))
+    return count(pyoxigraph.parse(data.ntriples, RdfFormat.N_TRIPLES))
 
 
 def _pyjelly_terms(data: Data) -> list[Any]:
@@ -91,16 +90,12 @@ def _pyjelly_terms(data: Data) -> list[Any]:
                 theirs = generic_sink.BlankNode(ours.label)
             elif isinstance(ours, Literal):
                 theirs = generic_sink.Literal(ours.lex, ours.langtag, ours.datatype)
-            elif isinstance(ours, codec.Triple):
-                theirs = generic_sink.Triple(*map(term, ours))
             else:
-                theirs = generic_sink.DefaultGraph
+                theirs = generic_sink.Triple(*map(term, ours))
             made[ours] = theirs
         return made[ours]
 
-    triples = data.options.physical_type is PhysicalType.TRIPLES
-    statement_class = generic_sink.Triple if triples else generic_sink.Quad
-    return [statement_class(*map(term, statement)) for statement in data.statements]
+    return [generic_sink.Triple(*map(term, statement)) for statement in data.statements]
 
 
 def _pyjelly_encode(statements: list[Any]) -> int:
@@ -142,24 +137,20 @@ def ntriples_to_jelly(data: Data) -> dict[str, Run]:
 @job("codec", "turtle-to-jelly", "Turtle bytes → Jelly")
 def turtle_to_jelly(data: Data) -> dict[str, Run]:
     turtle = data.turtle
-    name, theirs = ("trig", RdfFormat.TRIG) if data.has_graphs else ("turtle", RdfFormat.TURTLE)
     # Otherwise a late quoted triple would cause a second conversion from the start.
-    settings = ConversionSettings(changes=OptionChanges(rdf_star=data.options.rdf_star))
-
-    def ours() -> int:
-        out = io.BytesIO()
-        convert(turtle, out, source_format=name, target_format="jelly", settings=settings)
-        return out.tell()
-
-    return {"ours": ours, "pyoxigraph, Turtle": lambda: count(pyoxigraph.parse(turtle, theirs))}
+    settings = ConversionSettings(changes=OptionChanges(rdf_star=False))
+    return {
+        "ours": lambda: converted(turtle, "turtle", "jelly", settings=settings),
+        "pyoxigraph, Turtle": lambda: count(pyoxigraph.parse(turtle, RdfFormat.TURTLE)),
+    }
 
 
 @job("codec", "generic-to-jelly", "Generic terms → Jelly")
 def generic_to_jelly(data: Data) -> dict[str, Run]:
     ours, theirs = data.statements, _pyjelly_terms(data)
     return {
-        "ours": lambda: encode(codec.Encoder, ours, data.options),
-        "ours, Python codec": lambda: encode(encoder.Encoder, ours, data.options),
+        "ours": lambda: _encode(codec.Encoder, ours),
+        "ours, Python codec": lambda: _encode(encoder.Encoder, ours),
         "pyjelly": lambda: _pyjelly_encode(theirs),
     }
 
@@ -169,7 +160,7 @@ def _pyoxigraph_table(data: Data) -> pyarrow.Table:
     term to text.
     """
     columns: tuple[list[str], ...] = ([], [], [])
-    for triple in pyoxigraph.parse(data.ntriples, data.text_format):
+    for triple in pyoxigraph.parse(data.ntriples, RdfFormat.N_TRIPLES):
         columns[0].append(str(triple.subject))
         columns[1].append(str(triple.predicate))
         columns[2].append(str(triple.object))
@@ -188,7 +179,7 @@ def jelly_to_columns(data: Data) -> dict[str, Run]:
 def columns_to_jelly(data: Data) -> dict[str, Run]:
     table, theirs = arrow.read(data.jelly).read_all(), _pyjelly_terms(data)
     return {
-        "ours": lambda: arrow.write(table, io.BytesIO(), options=data.options),
+        "ours": lambda: arrow.write(table, io.BytesIO(), options=OPTIONS),
         "pyjelly, generic terms": lambda: _pyjelly_encode(theirs),
     }
 
@@ -198,7 +189,7 @@ def file_size(data: Data) -> Runs:
     theirs = _pyjelly_terms(data)
     return Runs(
         {
-            "ours": lambda: encode(codec.Encoder, data.statements, frame_rows=_FRAME_ROWS),
+            "ours": lambda: _encode(codec.Encoder, data.statements, frame_rows=_FRAME_ROWS),
             "pyjelly": lambda: _pyjelly_encode(theirs),
             "N-Triples": lambda: len(data.ntriples),
         },

@@ -2,8 +2,8 @@
 
 All readers and writers run on streams whose frames depend on earlier ones, on frames that were cut,
 flipped and spliced at random, and on statements, text and columns, some of which cannot be written.
-The bytes of an argument become unreadable after the call (see ``lending``). Both kernels must give
-the same output, or raise the same error with the same type, message and position.
+The bytes of an argument are freed after the call (see ``lending``). Both kernels must give the same
+output, or raise the same error with the same type, message and position.
 
 ``python -m tests.fuzz.differential CASES [SEED [SORT]]`` runs a number of cases; ``SORT`` is a sort
 of cases (``leaning.text`` for instance), or the start of its name. The command continues after

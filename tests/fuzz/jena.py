@@ -1,5 +1,4 @@
-"""Cases for the kernel of Jena RDF Binary: rows in chunks, each unreadable after it was read, and
-lines.
+"""Cases for the kernel of Jena RDF Binary: rows in chunks, each freed after it was read, and lines.
 
 Each function returns the :data:`~.comparison.Outcome` of one class, compiled or not; each
 ``…_case`` makes random input for one.

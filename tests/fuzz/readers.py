@@ -1,4 +1,4 @@
-"""Cases for readers of a stream, frame by frame, each unreadable after it was read: terms of every
+"""Cases for readers of a stream, frame by frame, each freed after it was read: terms of every
 factory, text, columns and patches.
 
 Each function returns the :data:`~.comparison.Outcome` of one class, compiled or not; each

@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# All that is compiled under AddressSanitizer and UndefinedBehaviorSanitizer: the corpus of
-# coverage-guided fuzzing, fuzzed cases, the tests of SPARQL results, of text scans and of Jena's rows,
-# the conformance vectors and the codec's tests of the kernel.
+# All that is compiled under AddressSanitizer and UndefinedBehaviorSanitizer: fuzzed cases, the tests
+# of SPARQL results, of text scans and of Jena's rows, the conformance vectors and the codec's tests of
+# the kernel.
 # Its last line is "clean"; the first error ends the run with a stack trace.
 #
 #     tests/fuzz/sanitize.sh [PYTHON [CASES [SEED]]]
 #     tests/fuzz/sanitize.sh short [PYTHON]
 #
-# The short form takes about two minutes: the corpus, some hundred cases and a part of the tests.
+# The short form takes about two minutes: some hundred cases and a part of the tests.
 # Without gcc or its sanitizers, both forms report this and do nothing.
 #
 # PYTHON must have the dev extra. The script builds the kernel in a temporary copy of the project, so
@@ -23,7 +23,7 @@ fi
 python=${1:-python}
 # An absolute path, because the build runs in another folder.
 [[ $python != */* || $python == /* ]] || python=$PWD/$python
-cases=${short:+150}
+cases=${short:+300}
 cases=${cases:-${2:-20000}}
 seed=${3:-1}
 JELLY_PLUGINS_SHARED=$(realpath -m "${JELLY_PLUGINS_SHARED:-../shared}")
@@ -82,8 +82,6 @@ last_line() {
     tail -n 1 run.log
 }
 
-echo "== fuzz corpus"
-last_line -m pytest -p no:cacheprovider tests/fuzz/test_corpus.py
 echo "== fuzzed cases"
 last_line -m tests.fuzz.differential "$cases" "$seed"
 echo "== SPARQL results"

@@ -1,4 +1,4 @@
-"""Cases for encoders, whose input becomes unreadable after it was written: terms of every backend,
+"""Cases for encoders, whose input is freed after it was written: terms of every backend,
 text in chunks, columns, operations and lines of operations.
 
 Each function returns the :data:`~.comparison.Outcome` of one class, compiled or not; each
@@ -34,7 +34,7 @@ from jelly_plugins.oxigraph.terms import describe as describe_oxigraph
 from jelly_plugins.rdflib.terms import RdflibFactory, describe_node
 
 from .comparison import Case, Outcome, describe_error
-from .lending import LENDER, Rejection, lent
+from .lending import Rejection, copied, lent
 from .statements import (
     random_batches,
     random_options,
@@ -164,7 +164,7 @@ def columns(
 
 
 def _lent_columns(columns: Columns) -> Columns:
-    """Copy columns, with lent buffers."""
+    """Copy columns with their buffers."""
     named = {}
     for name in POSITIONS:
         column = getattr(columns, name)
@@ -173,7 +173,7 @@ def _lent_columns(columns: Columns) -> Columns:
             given = {each: getattr(column, each) for each in buffers}
             named[name] = replace(
                 column,
-                **{each: data and LENDER.lend(bytes(data)) for each, data in given.items()},
+                **{each: data and copied(data) for each, data in given.items()},
             )
     return replace(columns, **named)
 

@@ -17,7 +17,6 @@ import org.apache.jena.riot.ResultSetMgr;
 import org.apache.jena.riot.lang.LabelToNode;
 import org.apache.jena.riot.resultset.ResultSetLang;
 import org.apache.jena.riot.system.StreamRDF;
-import org.apache.jena.riot.system.StreamRDFLib;
 import org.apache.jena.riot.system.StreamRDFWriter;
 import org.apache.jena.sys.JenaSystem;
 
@@ -25,17 +24,14 @@ import org.apache.jena.sys.JenaSystem;
  * Reads a file with Apache Jena and Jelly-JVM, and writes it in another format: "rdf" for
  * statements, "values" for statements with value forms, "patch" for RDF Patch and "results" for
  * SPARQL results. The suffixes of the files determine the formats. "batch" does this for each line
- * of a file, which has the task, the source and the target, and prints the outcomes. "time" reads
- * a file repeatedly, and prints the time of each repetition.
+ * of a file, which has the task, the source and the target, and prints the outcomes.
  */
 public final class Interop {
     private Interop() {}
 
     public static void main(String[] arguments) throws Exception {
         JenaSystem.init();
-        if (arguments[0].equals("time")) {
-            time(arguments[1], Integer.parseInt(arguments[2]));
-        } else if (arguments[0].equals("batch")) {
+        if (arguments[0].equals("batch")) {
             for (String line : Files.readAllLines(Path.of(arguments[1]))) {
                 String[] parts = line.split("\t");
                 try {
@@ -81,16 +77,6 @@ public final class Interop {
             RDFPatchOps.writeBinary(out, patch);
         } else {
             RDFPatchOps.write(out, patch);
-        }
-    }
-
-    private static void time(String source, int rounds) throws Exception {
-        for (int round = 0; round < rounds; round++) {
-            long start = System.nanoTime();
-            try (InputStream in = open(source)) {
-                parse(in, format(source), StreamRDFLib.sinkNull());
-            }
-            System.out.println((System.nanoTime() - start) / 1e9);
         }
     }
 

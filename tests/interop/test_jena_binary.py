@@ -6,7 +6,6 @@ including Turtle and TriG.
 
 from __future__ import annotations
 
-import gzip
 import json
 import os
 import re
@@ -19,10 +18,9 @@ from typing import Any
 import pyoxigraph
 import pytest
 
-from jelly_plugins import JellyError, Literal, read
-from jelly_plugins import write as write_jelly
+from jelly_plugins import JellyError, Literal
 from jelly_plugins.codec import DEFAULT_GRAPH, DEFAULT_LIMITS
-from jelly_plugins.codec.text.ntriples import Dialect, LineParser, parse_ntriples
+from jelly_plugins.codec.text.ntriples import Dialect, LineParser
 from jelly_plugins.formats.convert import read_statements
 from jelly_plugins.formats.settings import ConversionSettings
 from jelly_plugins.io.sources import Format, format_of
@@ -33,44 +31,11 @@ from jelly_plugins.oxigraph import read_solutions, write_solutions
 from jelly_plugins.patch import read_patches, write_patches
 from jelly_plugins.sparql import read_results, write_results
 
-from ..ntriples import write_lines
 from ..shared_data import shared
 from .conftest import Interop, Jvm
 from .test_jvm import in_jena, in_one_form, rows, statements
 
 FORMATS = list(JenaFormat)
-REAL = ["so.nt.gz", "qudt-vocab.nt.gz"]
-
-
-@pytest.mark.parametrize("name", REAL)
-@pytest.mark.parametrize("form", FORMATS)
-def test_real_data(jvm: Jvm, name: str, form: JenaFormat, tmp_path: Path) -> None:
-    src = shared(f"data/{name}")
-    expected = Counter(map(in_jena, statements(src).elements()))
-    ours, theirs = tmp_path / f"ours.{form}", tmp_path / f"theirs.{form}"
-    write_rows(statements_of(src), ours)
-    jvm("rdf", ours, tmp_path / "ours.nt")
-    assert statements(tmp_path / "ours.nt") == expected
-    jvm("rdf", src, theirs)
-    jvm("rdf", theirs, tmp_path / "theirs.nt")
-    assert Counter(map(in_jena, read_rows(theirs))) == statements(tmp_path / "theirs.nt")
-    # The same terms in the same order give the same bytes.
-    again = tmp_path / f"again.{form}"
-    write_rows(read_rows(theirs), again)
-    assert again.read_bytes() == theirs.read_bytes()
-
-
-def statements_of(path: Path) -> list[Any]:
-    return list(parse_ntriples(gzip.decompress(path.read_bytes())))
-
-
-@pytest.mark.parametrize("form", FORMATS)
-def test_weather(jvm: Jvm, form: JenaFormat, tmp_path: Path) -> None:
-    src = shared("data/assist-iot-weather_100kt.jelly.gz")
-    ours = tmp_path / f"weather.{form}"
-    write_rows(read(src), ours)
-    jvm("rdf", ours, tmp_path / "weather.nt")
-    assert statements(tmp_path / "weather.nt") == Counter(map(in_jena, read(src)))
 
 
 @pytest.mark.parametrize("form", FORMATS)
@@ -259,12 +224,3 @@ def numbered(found: object) -> str:
         return labels.setdefault(match[0], f"node {len(labels)}")
 
     return re.sub(r"BlankNode\(label='[^']*'\)", number, str(found))
-
-
-def test_from_jena_to_jelly(jvm: Jvm, tmp_path: Path) -> None:
-    src = shared("data/so.nt.gz")
-    theirs = tmp_path / "so.rt"
-    jvm("rdf", src, theirs)
-    write_jelly(read_rows(theirs), tmp_path / "so.jelly")
-    assert list(read(tmp_path / "so.jelly")) == list(read_rows(theirs))
-    assert b"".join(write_lines(read_rows(theirs))).count(b"\n") == 45_584

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import signal
 import socket
 import subprocess
 import time
@@ -87,23 +86,15 @@ class Broker:
                 assert self._process.poll() is None, log_text
                 assert time.monotonic() < end, log_text
 
-    def create(self, topic: str, partitions: int = 1) -> None:
+    def create(self, topic: str) -> None:
         admin = AdminClient({"bootstrap.servers": self.address})
-        [created] = admin.create_topics([NewTopic(topic, partitions, 1)]).values()
+        [created] = admin.create_topics([NewTopic(topic, 1, 1)]).values()
         created.result()
 
-    def kill(self) -> None:
-        """Kill the process; its data remains in its folder."""
-        self._end(signal.SIGKILL)
-
     def stop(self) -> None:
-        self._end(signal.SIGTERM)
-
-    def _end(self, number: int) -> None:
         if self._process is not None:
-            self._process.send_signal(number)
+            self._process.terminate()
             self._process.wait()
-            self._process = None
 
 
 def _free_ports() -> tuple[int, int]:

@@ -31,7 +31,7 @@ from jelly_plugins.spark.datasource.operations import OperationWriter
 from jelly_plugins.spark.datasource.options import WRITING, Settings
 from jelly_plugins.spark.datasource.reading import FilePartition, FileSplit
 from jelly_plugins.spark.datasource.sources import JellyDataSource, JellyPatchDataSource
-from jelly_plugins.spark.datasource.statements import Statements, StreamWriter
+from jelly_plugins.spark.datasource.statements import Statements
 from jelly_plugins.spark.patch_rows import OperationRows
 
 from ..codec.test_patch_columns import frames as patch_frames
@@ -284,22 +284,6 @@ def test_a_file_without_restart_points_is_one_split(tmp_path: Path) -> None:
     (tmp_path / "bad").write_bytes(b"\xff" * 1000)
     [file] = Files().list([str(tmp_path / "bad")])
     assert len(list(Statements().split(file, Files(), 100))) == 1
-
-
-def test_rows_that_are_not_statements_are_rejected(tmp_path: Path) -> None:
-    rows = [{"subject": "<urn:s>", "predicate": "<urn:p>", "object": "<urn:o>"}] * 3
-    for change, message in (
-        ({"object": None}, "the object is null"),
-        ({"object": "x"}, "object: no object can be read here"),
-        ({"predicate": "_:b"}, "predicate: "),
-        # Nothing of a row can pass for more than a term.
-        ({"object": "<urn:o> .\n<urn:s> <urn:p> <urn:o>"}, "object: "),
-    ):
-        batch = pa.RecordBatch.from_pylist([*rows, rows[0] | change])
-        with (tmp_path / "x").open("wb") as file:
-            writer = StreamWriter(file, "", batch.schema, written("jelly"))
-            with pytest.raises(JellyError, match=rf"row 3.*{message}"):
-                writer.add(batch)
 
 
 def test_blank_nodes_of_each_file_are_its_own(tmp_path: Path) -> None:

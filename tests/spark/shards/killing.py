@@ -1,10 +1,7 @@
-"""Programs that apply a log, and die at one of the steps that leave something in the root.
+"""Kill programs that apply a log at the steps that leave something in the root.
 
 ``killing FOLDER FIRST LAST BY`` kills a first load and a batch at steps from FIRST to LAST, in
 processes of their own, and checks the store after each kill. It prints the number of kills.
-
-``killing ROOT LOG STEP MASTER`` kills one driver of Spark, and prints the number of steps if it is
-still alive in the end.
 """
 
 from __future__ import annotations
@@ -115,20 +112,8 @@ def kill(root: Path, last: int) -> int:
     return kills
 
 
-def main(*arguments: str) -> None:
-    if arguments[1].isdecimal():
-        folder, *bounds = arguments
-        print(sum(kill(Path(folder, str(number)), number) for number in range(*map(int, bounds))))
-        return
-    root, log, last, master = arguments
-    from jelly_plugins.spark import session
-
-    from ..conftest import SETTINGS
-
-    spark = session(master, config=SETTINGS)
-    watch(int(last))
-    apply_patches(spark, log, root, shards=3)
-    print(count)
+def main(folder: str, *bounds: str) -> None:
+    print(sum(kill(Path(folder, str(number)), number) for number in range(*map(int, bounds))))
 
 
 if __name__ == "__main__":

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from jelly_plugins.spark import ShardedStore
+from tests import programs
 from tests.cli.command import command, jelly
 
 from .logs import apply, assert_same, log_file
@@ -101,16 +101,17 @@ def test_verify_names_what_is_damaged(tmp_path: Path) -> None:
 
 
 def test_the_commands_do_without_spark(tmp_path: Path) -> None:
-    log = tmp_path / "log.rdfp"
+    log, root = tmp_path / "log.rdfp", str(tmp_path / "root")
     log.write_bytes(b"TX . A <urn:s> <urn:p> <urn:o> . TC .")
+    lines = [["apply", str(log), "--root", root], ["status", root], ["vacuum", root]]
     code = (
-        "import sys; sys.modules['pyspark'] = None; from jelly_plugins.cli import main;"
-        "sys.argv = ['jelly', 'spark', *ARGUMENTS]; main()"
+        "import sys; sys.modules['pyspark'] = None\n"
+        "from jelly_plugins.cli.app import app\n"
+        f"for line in {lines!r}: app(['spark', *line], standalone_mode=False)\n"
     )
-    root = str(tmp_path / "root")
-    for arguments in (["apply", str(log), "--root", root], ["status", root], ["vacuum", root]):
-        script = code.replace("ARGUMENTS", repr(arguments))
-        subprocess.run([sys.executable, "-c", script], check=True, capture_output=True)
+    done = programs.run(code)
+    assert done.returncode == 0, done.stderr
+    assert "versions" in done.stdout
 
 
 def test_vacuum_says_what_it_removes(tmp_path: Path) -> None:

@@ -5,11 +5,9 @@ from __future__ import annotations
 import errno
 import subprocess
 import sys
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from datetime import timedelta
-from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -33,46 +31,16 @@ from jelly_plugins.spark.shards import root as root_module
 from jelly_plugins.spark.shards.root import Folder
 from tests.shared_data import ROOT
 
-from .logs import apply, assert_same, quads
-from .model import quads_after, random_log, text_of
-
-
-def _program(*arguments: object) -> subprocess.CompletedProcess[str]:
-    program = [sys.executable, "-m", "tests.spark.shards.killing", *map(str, arguments)]
-    done = subprocess.run(program, capture_output=True, text=True, cwd=ROOT, check=False)
-    assert done.returncode in (0, -9), done.stderr
-    return done
+from .logs import apply, quads
 
 
 @pytest.mark.parametrize("by", [25, pytest.param(1, marks=pytest.mark.slow)])
 def test_kills_between_any_two_steps(tmp_path: Path, by: int) -> None:
     """Each leaves all of a batch or nothing, and the same call again does the rest."""
-    kills = int(_program(tmp_path, 0, 110, by).stdout)
-    assert kills >= 2 * (80 // by)
-
-
-@pytest.mark.slow
-@pytest.mark.spark
-def test_drivers_of_spark_that_are_killed(tmp_path: Path) -> None:
-    """Between any two steps of the driver, while tasks have made stores."""
-    patches = random_log(1, ids=True)
-    log = tmp_path / "log.rdfp"
-    log.write_bytes(text_of(patches))
-    for step in count():
-        root = tmp_path / f"root{step}"
-        done = _program(root, log, step, "local[2,4]")
-        if Folder(root).versions():
-            assert set(quads(root)) == quads_after(patches)
-        apply(root, log)
-        assert_same(root, quads_after(patches))
-        if done.returncode == 0:
-            break
-    assert step > 3
-
-
-def _at_once(works: list[Callable[[], Any]]) -> list[Any]:
-    with ThreadPoolExecutor(len(works)) as pool:
-        return [each.result() for each in [pool.submit(work) for work in works]]
+    program = ("-m", "tests.spark.shards.killing", str(tmp_path), "0", "110", str(by))
+    done = subprocess.run([sys.executable, *program], capture_output=True, text=True, cwd=ROOT)
+    assert done.returncode == 0, done.stderr
+    assert int(done.stdout) >= 2 * (80 // by)
 
 
 def test_four_writers_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -87,7 +55,8 @@ def test_four_writers_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
                 log = logs[writer * 6 + number]
                 apply(root, log, shards=3, application=f"a{writer}", batch=number)
 
-    _at_once([lambda writer=writer: write(writer) for writer in range(4)])  # type: ignore[misc]
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(write, range(4)))
     store = ShardedStore(root)
     assert (store.version, len(store)) == (24, 24)
     assert {str(quad.object) for quad in store} == {f"<urn:{n}>" for n in range(24)}

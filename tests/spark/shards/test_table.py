@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import threading
 from collections import Counter
 from collections.abc import Iterable
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from dataclasses import replace
-from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +27,7 @@ from jelly_plugins import JellyError
 from jelly_plugins.oxigraph.rows import row_of
 from jelly_plugins.spark.datasource.sources import JellyStoreDataSource
 from jelly_plugins.spark.datasource.store_reading import VersionReader
-from jelly_plugins.spark.shards import RootError, ShardedStore, applying, vacuum
+from jelly_plugins.spark.shards import RootError, ShardedStore
 from jelly_plugins.spark.shards.store import pattern_of, scan
 
 from .logs import apply, quads
@@ -190,43 +186,6 @@ def test_a_shard_without_all_of_its_quads(tmp_path: Path) -> None:
     part.shard = replace(part.shard, quads=1)  # type: ignore[attr-defined]
     with pytest.raises(RootError, match="quads, but its version has 1"):
         list(found.read(part))
-
-
-def test_reads_while_a_writer_and_a_vacuum_work(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    # On a busy machine a vacuum may come between the steps of many attempts.
-    monkeypatch.setattr(applying, "RETRIES", 100)
-    root = tmp_path / "root"
-    more = fill(root)
-    contents = {1: expected(quads(root))}
-    ended = threading.Event()
-
-    def write() -> None:
-        try:
-            for patch in more:
-                version = apply(root, text_of([patch])).version
-                contents[version] = expected(quads(root, version))
-        finally:
-            ended.set()
-
-    def clean() -> None:
-        while not ended.wait(2):
-            vacuum(root, keep=2, grace=timedelta())
-
-    whole: list[tuple[int, Rows]] = []
-    with ThreadPoolExecutor(2) as pool:
-        running = [pool.submit(write), pool.submit(clean)]
-        while not ended.is_set():
-            version = ShardedStore(root).version
-            with suppress(RootError):
-                whole.append((version, read(root, versionAsOf=str(version))))
-        for each in running:
-            each.result()
-    assert whole
-    for version, got in whole:
-        # A version of the vacuum has the content of the one before.
-        assert got == contents[max(each for each in contents if each <= version)]
 
 
 # With Spark
