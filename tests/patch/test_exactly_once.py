@@ -13,13 +13,9 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-import pytest
-
-pytest.importorskip("pyoxigraph")
-pytest.importorskip("oxrdflib")
-
 import oxrdflib.store
 import pyoxigraph as ox
+import pytest
 from rdflib import Dataset, Graph, URIRef
 
 from jelly_plugins import (

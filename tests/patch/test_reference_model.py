@@ -13,12 +13,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-import pytest
-
-pytest.importorskip("pyoxigraph")
-pytest.importorskip("oxrdflib")
-
 import pyoxigraph as ox
+import pytest
 
 from jelly_plugins import ChainError, ConflictError, JellyError
 from jelly_plugins.patch.replay.transactions import ReplaySettings
