@@ -15,15 +15,7 @@ import grpc
 import pytest
 from rdflib import Graph, URIRef
 
-from jelly_plugins import (
-    BlankNode,
-    Frame,
-    Iri,
-    Literal,
-    ServiceError,
-    StreamOptions,
-    Triple,
-)
+from jelly_plugins import BlankNode, Frame, Iri, Literal, ServiceError, StreamOptions, Triple
 from jelly_plugins.codec import Decoder, Encoder, LogicalType, PhysicalType
 from jelly_plugins.grpc import Broadcast, Client, Server, Subscription, broadcast, protocol
 from jelly_plugins.grpc.frames import FrameBuffer

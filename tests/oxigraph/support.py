@@ -9,15 +9,7 @@ from typing import Any
 from pyoxigraph import Quad as StoredQuad
 from pyoxigraph import Store
 
-from jelly_plugins import (
-    BlankNode,
-    Iri,
-    Literal,
-    PhysicalType,
-    Quad,
-    StreamOptions,
-    Triple,
-)
+from jelly_plugins import BlankNode, Iri, Literal, PhysicalType, Quad, StreamOptions, Triple
 from jelly_plugins.codec.text.ntriples import written_label
 from jelly_plugins.io.streams import write_bytes
 from jelly_plugins.oxigraph import BOOKKEEPING

@@ -11,11 +11,7 @@ from hypothesis import strategies as st
 from pyoxigraph import RdfFormat, parse
 
 from jelly_plugins import DEFAULT_GRAPH, BlankNode, Iri, Limits, Literal, Quad, Triple
-from jelly_plugins.codec import (
-    Operation,
-    OperationKind,
-    PatchStatementType,
-)
+from jelly_plugins.codec import Operation, OperationKind, PatchStatementType
 from jelly_plugins.codec.patch.operations import (
     ABORT,
     BEGIN,

@@ -9,12 +9,7 @@ from typing import Any
 from rdflib import BNode, ConjunctiveGraph, Dataset, Graph, Literal, URIRef
 from rdflib.compare import isomorphic
 
-from jelly_plugins import (
-    Iri,
-    LogicalType,
-    PhysicalType,
-    StreamOptions,
-)
+from jelly_plugins import Iri, LogicalType, PhysicalType, StreamOptions
 from jelly_plugins.io.streams import write_bytes
 from jelly_plugins.rdflib.terms import default_graph
 

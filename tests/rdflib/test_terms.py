@@ -16,13 +16,7 @@ from rdflib import RDF, BNode, Dataset, Graph, Literal, URIRef, Variable
 from rdflib.graph import DATASET_DEFAULT_GRAPH_ID, QuotedGraph
 
 import jelly_plugins
-from jelly_plugins import (
-    BlankNode,
-    JellyError,
-    StreamOptions,
-    TermError,
-    Triple,
-)
+from jelly_plugins import BlankNode, JellyError, StreamOptions, TermError, Triple
 from jelly_plugins.codec import native
 from jelly_plugins.rdflib import load, replay
 from jelly_plugins.rdflib.memory import compiled, parts_of
