@@ -11,6 +11,8 @@ from typing import Any
 import pyoxigraph
 import pytest
 import rdflib
+from hypothesis import given
+from hypothesis import strategies as st
 
 from jelly_plugins import (
     DEFAULT_GRAPH,
@@ -37,6 +39,7 @@ from jelly_plugins.reserved import BOOKKEEPING_IRI
 from jelly_plugins.tools.compare import compare_datasets
 
 from .conversions import converted
+from .oxigraph.support import ODD_LABELS
 
 # rdflib's own code uses what rdflib warns of.
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
@@ -310,3 +313,20 @@ def test_limits_of_a_load(kind: Target) -> None:
         with pytest.raises(LimitError, match=next(iter(limits))):
             kind.load(target, data, limits=Limits(**limits))
         assert len(target) == 0
+
+
+@given(st.lists(st.text(max_size=3) | st.sampled_from(ODD_LABELS), min_size=1, max_size=8))
+def test_labels_come_back(labels: list[str]) -> None:
+    """Also those that Oxigraph cannot hold."""
+    nodes = {BlankNode(label) for label in labels}
+    statements = {Quad(node, P, node, node if node.label else DEFAULT_GRAPH) for node in nodes}
+    for name in ("rdflib", "rdflib, Oxigraph", "store"):
+        target = Target(name, Path())
+        first = target.new()
+        target.load(first, quads(*statements), blank_nodes="keep")
+        assert set(target.contents(first)) == statements
+        out = io.BytesIO()
+        target.backend.dump(first, out)
+        copy = target.new()
+        target.load(copy, out.getvalue(), blank_nodes="keep")
+        assert set(copy) == set(first)

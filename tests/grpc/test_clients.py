@@ -193,7 +193,7 @@ class BreaksOff:
     """A topic whose stream ends with an error."""
 
     def subscribe(self, _topic: str, _options: object) -> Iterator[bytes]:
-        yield from frames_of(quads(20_000))[:-1]
+        yield from frames_of(quads(9_000))[:-1]
         raise TermError("no more")
 
 

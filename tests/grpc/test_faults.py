@@ -19,15 +19,7 @@ import pytest
 
 from jelly_plugins import Iri, Literal, Quad, ServiceError, StreamOptions, Triple
 from jelly_plugins.codec import DEFAULT_LIMITS, LogicalType, PhysicalType
-from jelly_plugins.grpc import (
-    Client,
-    Published,
-    Server,
-    StoreSink,
-    Topics,
-    protocol,
-    serve,
-)
+from jelly_plugins.grpc import Client, Published, Server, StoreSink, Topics, protocol, serve
 
 from .. import programs
 from .support import PATIENCE, frames_of, numbered
@@ -146,24 +138,6 @@ def test_servers_that_are_killed(tmp_path: Path, rounds: int) -> None:
                 each.result(PATIENCE)
         assert_whole_or_absent(ox.Store(str(store)), received)
     assert statuses <= GONE
-
-
-def test_subscribers_of_a_server_that_is_killed(tmp_path: Path) -> None:
-    server = programs.start(SERVER, tmp_path / "store")
-    assert server.stdout is not None
-    address = server.stdout.readline().decode().strip()
-    copy = ox.Store()
-    with Client(address) as client:
-        # More than the buffers hold, so that the stream has not ended when the server stops.
-        client.publish(long_ones(5000))
-        with client.subscribe("all") as stream:
-            assert stream.options
-            server.kill()
-            server.communicate()
-            with pytest.raises(ServiceError) as caught:
-                stream.load(copy)
-    assert caught.value.status in GONE
-    assert len(copy) == 0
 
 
 def test_streams_that_are_cancelled_at_any_moment() -> None:

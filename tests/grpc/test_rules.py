@@ -12,31 +12,13 @@ from typing import Any
 import pyoxigraph as ox
 import pytest
 
-from jelly_plugins import (
-    Iri,
-    Literal,
-    OptionsError,
-    Quad,
-    StreamOptions,
-    Triple,
-    WireError,
-)
+from jelly_plugins import Iri, Literal, OptionsError, Quad, StreamOptions, Triple, WireError
 from jelly_plugins.codec import Encoder, Limits, LogicalType, PhysicalType
 from jelly_plugins.codec.common.options import write_options
 from jelly_plugins.codec.common.wire import bytes_field, string_field, varint_field
 from jelly_plugins.grpc import Client, protocol, subscribe
 
-from .support import (
-    Fixed,
-    Kept,
-    code_of,
-    frames_of,
-    numbered,
-    raw,
-    rejected,
-    sending,
-    service,
-)
+from .support import Fixed, Kept, code_of, frames_of, numbered, raw, rejected, sending, service
 
 # Subscribing
 

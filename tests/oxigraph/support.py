@@ -9,15 +9,8 @@ from typing import Any
 from pyoxigraph import Quad as StoredQuad
 from pyoxigraph import Store
 
-from jelly_plugins import (
-    BlankNode,
-    Iri,
-    Literal,
-    PhysicalType,
-    Quad,
-    StreamOptions,
-    Triple,
-)
+from jelly_plugins import BlankNode, Iri, Literal, PhysicalType, Quad, StreamOptions, Triple
+from jelly_plugins.codec.text.ntriples import written_label
 from jelly_plugins.io.streams import write_bytes
 from jelly_plugins.oxigraph import BOOKKEEPING
 from jelly_plugins.patch import Patch, Position, read_patches, write_patches
@@ -47,6 +40,12 @@ def contents(store: Iterable[Any]) -> set[str]:
     graphs = store.named_graphs() if isinstance(store, Store) else ()
     return {str(quad) for quad in store} | {f"graph {name}" for name in graphs}
 
+
+#: Odd labels, their replacements, the replacements of these, and labels that only look like them.
+ODD_LABELS = ["", "b0", "a b", "é ", "label-", "label-61", "label-zz", "label-612", "label-4A"]
+for _ in range(2):
+    ODD_LABELS += [written_label(label) for label in ODD_LABELS]
+ODD_LABELS = list(dict.fromkeys(ODD_LABELS))
 
 XSD = "http://www.w3.org/2001/XMLSchema#"
 

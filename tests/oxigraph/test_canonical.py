@@ -5,6 +5,8 @@ from __future__ import annotations
 import random
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.compute as pc
 import pyoxigraph as ox
 import pytest
 from hypothesis import given
@@ -144,7 +146,6 @@ def test_the_compiled_codec_knows_the_same_forms(datatype: str) -> None:
 
 @pytest.mark.parametrize("datatype", ALL)
 def test_the_pattern_for_terms_has_the_same_forms(datatype: str) -> None:
-    pa, pc = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.compute")
     forms = forms_of(datatype)
     texts = pa.array([term_text(Literal(form, datatype=datatype)) for form in forms])
     matches = pc.match_substring_regex(texts, SURE_TERMS[OBJECT]).to_pylist()

@@ -180,13 +180,13 @@ def test_named_graphs_do_not_go_into_another_graph(store: ox.Store) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        b"@prefix p: <urn:" + b"x" * 4000 + b"> .\n" + b"p:%d p:a p:%d .\n" * 40_000,
-        b"<urn:" + b"x" * 60_000 + b"> <urn:p> " + b",".join([b"%d"] * 80_000) + b" .",
+        b"@prefix p: <urn:" + b"x" * 4000 + b"> .\n" + b"p:%d p:a p:%d .\n" * 30_000,
+        b"<urn:" + b"x" * 60_000 + b"> <urn:p> " + b",".join([b"%d"] * 8_000) + b" .",
     ],
     ids=["prefix", "subject"],
 )
 def test_text_whose_statements_take_far_more_than_it(text: bytes, tmp_path: Path) -> None:
-    made = text % tuple(range(80_000))
+    made = text % tuple(range(text.count(b"%d")))
     with pytest.raises(LimitError, match="frame_expansion"):
         load(ox.Store(tmp_path / "store"), made, format="ttl")
     store = ox.Store()
@@ -196,4 +196,4 @@ def test_text_whose_statements_take_far_more_than_it(text: bytes, tmp_path: Path
     else:
         # In memory, the subject is held once.
         load(store, made, format="ttl")
-        assert len(store) == 80_000
+        assert len(store) == 8_000

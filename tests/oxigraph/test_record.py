@@ -15,14 +15,7 @@ import pytest
 from jelly_plugins import ChainError, Iri, Quad, SourceError, TermError, TruncatedError
 from jelly_plugins.codec import OperationKind
 from jelly_plugins.codec.patch.operations import BEGIN, COMMIT, add
-from jelly_plugins.oxigraph import (
-    Recorder,
-    dump,
-    load,
-    positions,
-    record,
-    replay,
-)
+from jelly_plugins.oxigraph import Recorder, dump, load, positions, record, replay
 from jelly_plugins.patch import Patch, read_patches, recording, undo, write_patches
 from jelly_plugins.patch.replay.transactions import lock_of
 

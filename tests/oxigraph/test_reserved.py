@@ -24,15 +24,7 @@ from jelly_plugins import (
     read_frames,
 )
 from jelly_plugins.codec.patch.operations import BEGIN, COMMIT, add, add_namespace, delete
-from jelly_plugins.oxigraph import (
-    BOOKKEEPING,
-    count_quads,
-    dump,
-    load,
-    positions,
-    record,
-    replay,
-)
+from jelly_plugins.oxigraph import BOOKKEEPING, count_quads, dump, load, positions, record, replay
 from jelly_plugins.oxigraph.loading import SMALL
 from jelly_plugins.patch import Patch, diff
 

@@ -13,13 +13,9 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-import pytest
-
-pytest.importorskip("pyoxigraph")
-pytest.importorskip("oxrdflib")
-
 import oxrdflib.store
 import pyoxigraph as ox
+import pytest
 from rdflib import Dataset, Graph, URIRef
 
 from jelly_plugins import (
@@ -33,24 +29,9 @@ from jelly_plugins import (
 )
 from jelly_plugins import oxigraph as oxigraph_backend
 from jelly_plugins import rdflib as rdflib_backend
-from jelly_plugins.codec import (
-    PatchEncoder,
-    PatchOptions,
-    PatchStreamType,
-    delimit,
-)
+from jelly_plugins.codec import PatchEncoder, PatchOptions, PatchStreamType, delimit
 from jelly_plugins.oxigraph import BOOKKEEPING
-from jelly_plugins.patch import (
-    ABORT,
-    BEGIN,
-    COMMIT,
-    END,
-    Patch,
-    PatchReader,
-    add,
-    group,
-    header,
-)
+from jelly_plugins.patch import ABORT, BEGIN, COMMIT, END, Patch, PatchReader, add, group, header
 
 from .targets import MAKERS, Target
 

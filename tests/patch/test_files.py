@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import pyoxigraph
 import pytest
-from hypothesis import HealthCheck, given, settings
 
 from jelly_plugins import (
     DEFAULT_GRAPH,
@@ -37,6 +37,7 @@ from jelly_plugins.errors import (
     TextError,
     TruncatedError,
 )
+from jelly_plugins.oxigraph.terms import OxigraphFactory, describe
 from jelly_plugins.patch import (
     BEGIN,
     COMMIT,
@@ -57,7 +58,6 @@ from jelly_plugins.patch.reader import detect
 from jelly_plugins.patch.writer import LOOK_AHEAD, patch_writer
 
 from ..codec.input_kinds import Trickle
-from .strategies import logs
 
 S, P, OB, G = Iri("urn:s"), Iri("urn:p"), Iri("urn:o"), Iri("urn:g")
 SPO = Triple(S, P, OB)
@@ -159,7 +159,7 @@ def test_a_large_patch_streams_through(format: PatchFormat) -> None:  # noqa: A0
 
     def operations() -> Iterator[Operation]:
         nonlocal given_out
-        for number in range(30_000):
+        for number in range(12_000):
             given_out += 1
             yield add(Quad(Iri(f"urn:{number}"), P, OB, G))
 
@@ -176,29 +176,7 @@ def test_a_large_patch_streams_through(format: PatchFormat) -> None:  # noqa: A0
     assert file.first is not None
     assert file.first < 5000
     [patch] = read_patches(file.getvalue())
-    assert sum(1 for _ in patch) == 30_000
-
-
-@given(logs())
-@settings(suppress_health_check=[HealthCheck.too_slow])
-def test_from_jelly_to_text_and_back(log: tuple[PatchOptions, list[Operation]]) -> None:
-    options, rows = log
-    jelly = written(rows, PatchFormat.JELLY_PATCH, options=options)
-    assert list(PatchReader(jelly)) == rows
-    try:
-        text = written(rows, PatchFormat.RDF_PATCH, options=options)
-    except JellyError as error:
-        assert "_:" in str(error)  # noqa: PT017
-        return
-    again = list(
-        PatchReader(
-            text,
-            format=PatchFormat.RDF_PATCH,
-            statement_type=options.statement_type,
-            generalized=True,
-        )
-    )
-    assert again == rows
+    assert sum(1 for _ in patch) == 12_000
 
 
 def test_files_that_are_no_logs(tmp_path: Path) -> None:
@@ -296,9 +274,6 @@ def test_a_patch_that_is_ended_has_come_out(format: PatchFormat) -> None:  # noq
 
 
 def test_terms_of_a_library() -> None:
-    pyoxigraph = pytest.importorskip("pyoxigraph")
-    from jelly_plugins.oxigraph.terms import OxigraphFactory, describe
-
     factory = OxigraphFactory(blank_nodes="keep")
     for format in FORMATS:  # noqa: A001
         data = written([*ROWS, header("x", Literal("1", datatype="urn:d")), END], format)

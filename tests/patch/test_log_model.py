@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from jelly_plugins import DEFAULT_GRAPH, BlankNode, Iri, Literal, Quad, Triple
-from jelly_plugins.codec import Operation, OperationKind
+from jelly_plugins.codec import Operation, OperationKind, PatchOptions
 from jelly_plugins.errors import ChainError
 from jelly_plugins.patch import (
     ABORT,
@@ -43,7 +43,7 @@ S, P = Iri("urn:s"), Iri("urn:p")
 SUBJECTS = [S, Iri("urn:é#a b"), BlankNode("b"), BlankNode("a b")]
 OBJECTS = [
     *SUBJECTS,
-    Literal('"\\\n\té'),
+    Literal('"\\\n\té\0\x7f\ufffe'),
     Literal("x", "en"),
     Literal("01", None, "http://www.w3.org/2001/XMLSchema#integer"),
     Triple(S, P, Triple(BlankNode("b"), P, Literal("x"))),
@@ -97,7 +97,7 @@ class Logs:
     def _operation(self, state: State) -> Operation:
         rng = self._rng
         while True:
-            quad, name, graph = self.quad(), rng.choice(["", "é"]), rng.choice(GRAPHS)
+            quad, name, graph = self.quad(), rng.choice(["", "a é"]), rng.choice(GRAPHS)
             made = rng.choice(
                 [
                     *[add(quad), delete(quad)] * 3,
@@ -118,7 +118,8 @@ class Logs:
                 part.append(self._operation(after([Patch(rows), Patch(part)], state)))
             rows += [BEGIN, *part, ABORT if aborted else COMMIT] if opened else part
         self._count += 1
-        headers = [("id", Iri(f"urn:patch:{self._count}")), ("note", rng.choice(OBJECTS))]
+        key = rng.choice(["note", "a key", "", '"é'])
+        headers = [("id", Iri(f"urn:patch:{self._count}")), (key, rng.choice(OBJECTS))]
         return Patch(rows, headers if prev is None else [("prev", prev), *headers])
 
     def log(self, state: State) -> list[Patch]:
@@ -128,9 +129,9 @@ class Logs:
         return patches
 
 
-def written(patches: Sequence[Patch], form: PatchFormat) -> bytes:
+def written(patches: Sequence[Patch], form: PatchFormat, **settings: Any) -> bytes:
     file = io.BytesIO()
-    write_patches(patches, file, format=form)
+    write_patches(patches, file, format=form, **settings)
     return file.getvalue()
 
 
@@ -146,7 +147,9 @@ def run_log(seed: int) -> None:
     log = logs.log(start)
     end = after(log, start)
     # Formats.
-    data = written(log, rng.choice(list(PatchFormat)))
+    data = written(
+        log, PatchFormat.JELLY_PATCH, options=PatchOptions.small(rdf_star=True), frame_rows=4
+    )
     for _ in range(3):
         file = io.BytesIO()
         convert([data], file, target_format=rng.choice(list(PatchFormat)))

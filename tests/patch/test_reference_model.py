@@ -1,29 +1,20 @@
 """Replay into every kind of target against a model that shares nothing with it: random logs with
-patches that are empty, nameless, repeated or wrong, cut anywhere, resumed, interrupted, killed."""
+patches that are empty, nameless, repeated or wrong, cut anywhere, resumed, interrupted."""
 
 from __future__ import annotations
 
 import os
 import random
 import shutil
-import signal
-import subprocess
-import time
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-pytest.importorskip("pyoxigraph")
-pytest.importorskip("oxrdflib")
-
-import pyoxigraph as ox
-
 from jelly_plugins import ChainError, ConflictError, JellyError
 from jelly_plugins.patch.replay.transactions import ReplaySettings
 
-from ..cli.command import command
 from ..interrupting import Interrupting
 from .reference_model import IdleError, Model, Patch, RejectedError, Row, Transaction, text_of
 from .targets import MAKERS, Target
@@ -310,85 +301,3 @@ def test_many_random_logs(kind: str, tmp_path: Path) -> None:
     for seed in range(1000, 1000 + LOGS // len(MAKERS)):
         run(kind, seed, tmp_path / str(seed))
         shutil.rmtree(tmp_path / str(seed), ignore_errors=True)
-
-
-class Kills:
-    """Replays random logs by the command, which is killed again and again, into stores on disk.
-
-    :ivar kills: how often it was.
-    """
-
-    def __init__(self, folder: Path) -> None:
-        self.kills = 0
-        self._folder = folder
-
-    def run(self, seed: int, kills: int) -> None:
-        """One log, and so many kills at most; in the end the command has its way."""
-        rng = random.Random(seed)
-        logs = Logs(rng, quads=True)
-        log = chained([patch for _ in range(80) for patch in logs.log()])
-        path = self._folder / f"{seed}.rdfp"
-        path.write_bytes(text_of(log))
-        store = self._folder / f"{seed}.store"
-        model = Model(OXIGRAPH_FORMS, name=False)
-        states = {frozenset[Row](), *model.replay(log)}
-        for number in range(kills + 1):
-            group = rng.choice((1, 10, 1000))
-            self._apply(path, store, group, rng.uniform(0, 0.3) if number < kills else None)
-            if (store / "CURRENT").exists():
-                assert frozenset(ModelTarget(ox.Store(store)).read()) in states
-        holds(ModelTarget(ox.Store(store)), model, log)
-
-    def _apply(self, path: Path, store: Path, group: int, seconds: float | None) -> None:
-        """Run the command, and kill it a time after it has opened the store."""
-        before = opened(store)
-        with subprocess.Popen(
-            command(
-                "patch",
-                "apply",
-                path,
-                "--store",
-                store,
-                "--commit-every",
-                str(group),
-                "--no-check-blank-nodes",
-            ),
-            stdout=subprocess.DEVNULL,
-        ) as process:
-            while process.poll() is None and opened(store) == before:
-                time.sleep(0.001)
-            try:
-                process.wait(seconds)
-            except subprocess.TimeoutExpired:
-                process.send_signal(signal.SIGKILL)
-                self.kills += 1
-            code = process.wait()
-        assert code in (0, -signal.SIGKILL)
-
-
-def opened(store: Path) -> int:
-    """What changes whenever a store is opened."""
-    try:
-        return (store / "CURRENT").stat().st_mtime_ns
-    except FileNotFoundError:
-        return 0
-
-
-def chained(log: list[Patch]) -> list[Patch]:
-    """Patches with ids that do not recur, each of which follows the one before it."""
-    return [
-        patch._replace(id=f"<urn:k:{n}>", prev=f"<urn:k:{n - 1}>" if n else None)
-        for n, patch in enumerate(log)
-    ]
-
-
-def test_kills(tmp_path: Path) -> None:
-    Kills(tmp_path).run(0, kills=3)
-
-
-@pytest.mark.slow
-def test_many_kills(tmp_path: Path) -> None:
-    kills = Kills(tmp_path)
-    for seed in range(max(LOGS // 1000, 1)):
-        kills.run(seed + 100, kills=10)
-    assert kills.kills > 0

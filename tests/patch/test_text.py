@@ -5,16 +5,13 @@ from __future__ import annotations
 import io
 
 import pytest
+import rdflib
 from hypothesis import given
 from hypothesis import strategies as st
 from pyoxigraph import RdfFormat, parse
 
 from jelly_plugins import DEFAULT_GRAPH, BlankNode, Iri, Limits, Literal, Quad, Triple
-from jelly_plugins.codec import (
-    Operation,
-    OperationKind,
-    PatchStatementType,
-)
+from jelly_plugins.codec import Operation, OperationKind, PatchStatementType
 from jelly_plugins.codec.patch.operations import (
     ABORT,
     BEGIN,
@@ -136,7 +133,6 @@ TC .
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning:rdflib")
 def test_rdflib_reads_and_writes_the_same() -> None:
-    rdflib = pytest.importorskip("rdflib")
     dataset = rdflib.Dataset()
     dataset.add(
         (rdflib.URIRef("urn:s"), rdflib.URIRef("urn:p"), rdflib.Literal('é "x"', lang="en"))

@@ -6,12 +6,8 @@ import re
 from pathlib import Path
 from typing import Any
 
-import pytest
-
-pytest.importorskip("pyoxigraph")
-pytest.importorskip("oxrdflib")
-
 import pyoxigraph as ox
+import pytest
 from rdflib import Graph, Literal, URIRef
 
 from jelly_plugins import ChainError, OptionsError, SourceError

@@ -9,17 +9,9 @@ from typing import Any
 from rdflib import BNode, ConjunctiveGraph, Dataset, Graph, Literal, URIRef
 from rdflib.compare import isomorphic
 
-from jelly_plugins import (
-    Iri,
-    LogicalType,
-    PhysicalType,
-    StreamOptions,
-    write_frames,
-)
+from jelly_plugins import Iri, LogicalType, PhysicalType, StreamOptions
 from jelly_plugins.io.streams import write_bytes
 from jelly_plugins.rdflib.terms import default_graph
-
-from ..conversions import written
 
 S, P, O, G = (Iri(f"http://example.org/{name}") for name in "spog")  # noqa: E741
 
@@ -34,11 +26,6 @@ TRIPLE = (URIRef(EX + "s"), URIRef(EX + "p"), URIRef(EX + "o"))
 def jelly(statements: Iterable[tuple[Any, ...]], **settings: Any) -> bytes:
     """A flat stream of statements in generic terms."""
     return write_bytes(statements, **settings)
-
-
-def jelly_frames(frames: Iterable[Any], **settings: Any) -> bytes:
-    """A stream of frames in generic terms."""
-    return written(write_frames, frames, **settings)
 
 
 def conjunctive_graph(**settings: Any) -> ConjunctiveGraph:

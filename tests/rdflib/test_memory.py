@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import sys
 import weakref
+from functools import partial
 from itertools import chain, groupby
 from operator import itemgetter
 from typing import Any
@@ -21,11 +22,11 @@ from rdflib.store import TripleAddedEvent
 from jelly_plugins import Iri, JellyError, PhysicalType, Triple
 from jelly_plugins import Literal as JellyLiteral
 from jelly_plugins.io.streams import WriteSettings
-from jelly_plugins.rdflib import memory, reading, terms, writing
+from jelly_plugins.rdflib import memory, terms, writing
 from jelly_plugins.rdflib.memory import add_statements, compiled
 from jelly_plugins.rdflib.streams import read_quads
 
-from .support import TRIPLES, O, P, S, conjunctive_graph, jelly, parse, quads_of, to_bytes
+from .support import TRIPLES, O, P, S, jelly, parse, quads_of, to_bytes
 
 HALVES = ["compiled", "python"]
 NAMES = [URIRef(f"urn:g{n}") for n in range(3)]
@@ -184,63 +185,21 @@ def test_the_garbage_collector_visits_few_dictionaries_and_still_frees_a_graph()
 
 # When it is left alone
 
-DATA = jelly([Triple(S, P, O)], options=TRIPLES)
 
-
-@pytest.fixture
-def bulk_calls(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
-    """A list that grows with each use of the indices."""
-    calls: list[Any] = []
-    if compiled() is None:
-        pytest.skip("indices are written by the compiled module")
-
-    def add(*arguments: Any) -> None:
-        calls.append(arguments)
-        add_statements(*arguments)
-
-    monkeypatch.setattr(reading, "add_statements", add)
-    return calls
-
-
-def _subscribed() -> Graph:
-    graph = Graph()
-    graph.seen = []
-    graph.store.dispatcher.subscribe(TripleAddedEvent, graph.seen.append)
-    return graph
-
-
-def _replaced() -> Graph:
-    graph = Graph()
-    graph.store.add, graph.seen = _counting(graph.store.add)  # type: ignore[method-assign]
-    return graph
-
-
-def _derived() -> Graph:
-    add, seen = _counting(Memory.add)
-    graph = Graph(type("Own", (Memory,), {"add": add})())
-    graph.seen = seen
-    return graph
-
-
-def _counting(method: Any) -> Any:
+@pytest.mark.parametrize("watched", ["event", "method", "class"])
+def test_each_triple_is_reported_where_that_is_asked_for(watched: str) -> None:
     seen: list[Any] = []
 
-    def add(*arguments: Any, **settings: Any) -> None:
+    def add(store: Memory, *arguments: Any, **settings: Any) -> None:
         seen.append(arguments)
-        method(*arguments, **settings)
+        Memory.add(store, *arguments, **settings)
 
-    return add, seen
-
-
-@pytest.mark.parametrize("make", [Graph, Dataset, conjunctive_graph])
-@pytest.mark.parametrize("watched", [_subscribed, _replaced, _derived])
-def test_the_indices_are_used_unless_each_triple_is_to_be_reported(
-    make: Any, watched: Any, bulk_calls: list[Any]
-) -> None:
-    assert len(parse(make(), DATA)) == 1
-    assert len(bulk_calls) == 1
-    graph = parse(watched(), DATA)
-    assert (len(graph), len(graph.seen), len(bulk_calls)) == (1, 1, 1)
+    graph = Graph(type("Own", (Memory,), {"add": add})() if watched == "class" else "default")
+    if watched == "event":
+        graph.store.dispatcher.subscribe(TripleAddedEvent, seen.append)
+    elif watched == "method":
+        graph.store.add = partial(add, graph.store)  # type: ignore[method-assign, arg-type]
+    assert len(parse(graph, jelly([Triple(S, P, O)], options=TRIPLES))) == len(seen) == 1
 
 
 @pytest.mark.parametrize("methods", [("add",), ("addN",), ("add", "addN")])
@@ -265,7 +224,8 @@ def test_methods_that_a_subclass_overrides_are_called(methods: Any, store: str) 
 # Reading
 
 
-def sample() -> Dataset:
+@pytest.mark.usefixtures("half")
+def test_statements_are_written_graph_by_graph_and_subject_by_subject() -> None:
     dataset = Dataset()
     for n in range(200):
         subject = BNode(f"b{n % 7}") if n % 3 else URIRef(f"urn:s{n % 11}")
@@ -274,12 +234,6 @@ def sample() -> Dataset:
         dataset.get_context(name).add((subject, URIRef(f"urn:p{n % 4}"), value))
     dataset.get_context(NAMES[1]).remove((None, URIRef("urn:p1"), None))
     dataset.graph(URIRef("urn:empty"))
-    return dataset
-
-
-@pytest.mark.usefixtures("half")
-def test_statements_are_written_graph_by_graph_and_subject_by_subject() -> None:
-    dataset = sample()
     data = to_bytes(dataset)
     found = list(read_quads(data, blank_nodes="keep"))
     assert len(found) == len(set(found))

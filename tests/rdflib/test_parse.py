@@ -15,6 +15,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import oxrdflib
 import pytest
 import rdflib
 from rdflib import BNode, Dataset, Graph, URIRef
@@ -224,8 +225,6 @@ def test_graphs_of_a_dataset_share_its_namespaces(options: StreamOptions) -> Non
 def test_a_store_that_is_only_derived_from_oxrdflibs_goes_the_public_way(
     calls: SimpleNamespace,
 ) -> None:
-    oxrdflib = pytest.importorskip("oxrdflib")
-
     class Mine(oxrdflib.OxigraphStore):  # type: ignore[misc, name-defined]
         added = 0
 

@@ -12,17 +12,7 @@ from typing import Any
 import pytest
 from rdflib import Dataset, URIRef
 
-from jelly_plugins import (
-    DEFAULT_GRAPH,
-    BlankNode,
-    Iri,
-    Literal,
-    LogicalType,
-    PhysicalType,
-    StreamOptions,
-    read,
-    read_frames,
-)
+from jelly_plugins import LogicalType, PhysicalType, StreamOptions, read_frames
 from jelly_plugins.codec import delimit
 from jelly_plugins.rdflib import read_graphs, write_graphs
 
@@ -31,16 +21,10 @@ from .support import EX, parse, same_dataset, sample_dataset, sample_graph, to_b
 
 pytest.importorskip("pyjelly")
 
-from pyjelly.integrations.generic import parse as generic_parse
 from pyjelly.integrations.rdflib import parse as rdflib_parse
 from pyjelly.integrations.rdflib import serialize as rdflib_serialize
 from pyjelly.options import LookupPreset, StreamParameters
-from pyjelly.serialize.streams import (
-    GraphStream,
-    QuadStream,
-    SerializerOptions,
-    TripleStream,
-)
+from pyjelly.serialize.streams import GraphStream, QuadStream, SerializerOptions, TripleStream
 
 TYPES = [
     (PhysicalType.TRIPLES, LogicalType.UNSPECIFIED),
@@ -80,19 +64,6 @@ def _same(one: Any, other: Any) -> bool:
     return bool(one.isomorphic(other))
 
 
-def _generic(term: Any) -> Any:
-    """A term of pyjelly's generic integration in ours."""
-    name = type(term).__name__
-    if name == "IRI":
-        return Iri(term._iri)
-    if name == "BlankNode":
-        return BlankNode(term._identifier)
-    if name == "Literal":
-        return Literal(term._lex, langtag=term._langtag, datatype=term._datatype)
-    assert name == "_DefaultGraph"
-    return DEFAULT_GRAPH
-
-
 # Ours, read by pyjelly
 
 
@@ -120,12 +91,6 @@ def test_pyjelly_reads_ours(
         io.BytesIO(data), graph_factory=lambda: target, dataset_factory=lambda: target
     )
     assert _same(target, graph)
-
-    statements = [
-        tuple(map(_generic, statement))
-        for statement in generic_parse.parse_jelly_flat(io.BytesIO(data))
-    ]
-    assert statements == list(map(tuple, read(data)))
 
 
 def test_pyjelly_reads_our_namespaces() -> None:

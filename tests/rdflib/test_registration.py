@@ -15,8 +15,6 @@ from jelly_plugins.rdflib.writing import JellySerializer
 
 from .. import programs
 
-TURTLE = "<urn:s> <urn:p> <urn:o> ."
-
 
 def run(code: str, *arguments: str) -> str:
     """What a program prints, in a process of its own."""

@@ -301,28 +301,6 @@ def test_a_store_on_disk(tmp_path: Path) -> None:
     assert len(quads(again)) == 3
 
 
-@pytest.mark.parametrize("suffix", ["jellyp", "rdfp"])
-@pytest.mark.parametrize("make", [Graph, Dataset])
-def test_labels_that_look_like_others(
-    make: Callable[[], Graph], suffix: str, tmp_path: Path
-) -> None:
-    """Each label is one of its own, also the empty one and the forms that N-Triples would have."""
-    path = tmp_path / f"log.{suffix}"
-    graph, copy = make(), make()
-    labels = ["", "label-", "label-6c6162656c2d", "label-612062", "a b"]
-    with record(graph, path) as recorder:
-        for label in labels:
-            recorder.graph.add((BNode(label), URIRef("urn:p"), Literal(label)))
-    replay(copy, path)
-    assert len(graph) == len(labels)
-    assert set(copy) == set(graph)
-    with record(graph, path) as recorder:
-        recorder.graph.remove((BNode(""), None, None))
-    replay(copy, path)
-    assert set(copy) == set(graph)
-    assert len(graph) == len(labels) - 1
-
-
 def test_a_graph_that_cannot_be_changed(tmp_path: Path) -> None:
     both = ReadOnlyGraphAggregate([Graph(), Graph()])
     change: list[Callable[[], object]] = [

@@ -160,7 +160,6 @@ def test_an_aggregate_is_written_under_the_names_of_its_graphs() -> None:
 
 @pytest.mark.parametrize("make", [Dataset, conjunctive_graph])
 def test_the_positions_in_an_oxigraph_store_are_not_written(make: Callable[..., Any]) -> None:
-    pytest.importorskip("oxrdflib")
     dataset = make(store="Oxigraph")
     replay(dataset, b"H id <urn:1> .\nA <urn:s> <urn:p> <urn:o> <urn:g> .\n")
     for data in (to_bytes(dataset), written(write_graphs, [dataset])):
