@@ -1,18 +1,22 @@
-"""The code blocks of the documentation run, page by page and in order.
+"""The code blocks of the documentation run, and what documents name exists.
 
-Blocks of one page share a folder and, if they are Python, their names. A block ``text`` directly
-after one of code is its output. Other blocks without code (``text``, ``json``, no language) and
-those in :data:`NOT_RUN`, which gives the reasons, are not run.
+Blocks of one page, or of one section of the README, share a folder and, if they are Python, their
+names. A block ``text`` directly after one of code is its output. Other blocks without code
+(``text``, ``json``, no language) and those in :data:`NOT_RUN`, with the reason, are not run.
+``.ci/run`` runs the two blocks of the README that set up an environment.
 """
 
 from __future__ import annotations
 
 import re
+import sys
 import tomllib
 from dataclasses import fields
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
+from runpy import run_path
+from unittest.mock import MagicMock
 
 import pytest
 
@@ -24,19 +28,23 @@ from jelly_plugins.cli.options import commands, examples
 from jelly_plugins.codec import DEFAULT_LIMITS, Limits
 from jelly_plugins.rdflib import register
 
-from . import blocks, links
+from . import documents
 from .cli.command import jelly
 from .shared_data import ROOT
 
 DOCS = ROOT / "docs"
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 PAGES = sorted(str(path.relative_to(DOCS)) for path in DOCS.rglob("*.md"))
 CODE = {"python", "sh"}
 #: Start of a block with an installation command, which is checked but not run.
 SET_UP = "pip install "
+#: Start of a block that sets up an environment.
+ENVIRONMENT = "python3 -m venv .venv && "
 
 _OPTION = re.compile(r"(?<![\w-])--[a-z][a-z0-9-]*")
 
-SERVER = "needs an S3 server: tests/spark/shards/test_buckets.py runs it with one"
+SERVER = "needs an S3 server"
 BENCHMARK = "takes minutes of both processors; tests/bench/test_bench.py runs each job in small"
 BROKER = "needs a broker of Kafka: tests/kafka/test_kafka.py runs it with one"
 
@@ -61,7 +69,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:.*(ConjunctiveGraph|default_cont
 
 
 def code_of(page: str) -> list[tuple[str, str]]:
-    found = blocks.blocks((DOCS / page).read_text(encoding="utf-8"))
+    found = documents.blocks((DOCS / page).read_text(encoding="utf-8"))
     return [
         (language, text)
         for language, text in found
@@ -81,32 +89,115 @@ def reason(page: str, text: str) -> str | None:
     )
 
 
+@pytest.fixture(scope="module")
+def spark_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("spark")
+
+
+def run_blocks(
+    blocks: list[tuple[str, str]], names: dict[str, object], document: str, spark_folder: Path
+) -> None:
+    """Run blocks and compare their output with that in the document."""
+    if any("session()" in text for _, text in blocks):
+        # The session of the tests of Spark, whose settings are for small data.
+        from .spark.conftest import start
+
+        start(spark_folder)
+    shown = documents.shown_output(document)
+    for language, text in blocks:
+        output = documents.run(language, text, names)
+        assert text not in shown or documents.matches(shown[text], output), output
+
+
 @pytest.mark.parametrize("page", [page for page in PAGES if code_of(page)])
-def test_blocks_of_a_page_run(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_blocks_of_a_page_run(
+    page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, spark_folder: Path
+) -> None:
     if page in NEEDS:
         pytest.importorskip(NEEDS[page])
-    monkeypatch.chdir(tmp_path)  # for stores with their own threads
     # Readers do not have pyjelly; in this process, an earlier test may have imported it.
     register()
-    names: dict[str, object] = {"__name__": "page"}
-    shown = blocks.shown_output((DOCS / page).read_text(encoding="utf-8"))
-    left_out = []
-    for language, text in code_of(page):
-        if why := reason(page, text):
-            left_out.append(why)
-        else:
-            output = blocks.run(language, text, names, tmp_path)
-            assert text not in shown or blocks.matches(shown[text], output), output
-    if len(left_out) == len(code_of(page)):
-        pytest.skip(left_out[0])
+    monkeypatch.chdir(tmp_path)
+    reasons = {text: reason(page, text) for _, text in code_of(page)}
+    if all(reasons.values()):
+        pytest.skip(next(iter(reasons.values())))
+    blocks = [(language, text) for language, text in code_of(page) if reasons[text] is None]
+    run_blocks(blocks, {"__name__": "page"}, (DOCS / page).read_text("utf-8"), spark_folder)
+
+
+# The README
+
+#: Text of each section by its heading, and the sections with code.
+SECTIONS = dict(re.findall(r"^## (.+)\n((?:(?!^## ).*\n)*)", README, re.MULTILINE))
+EXAMPLES = {
+    heading: code
+    for heading, text in SECTIONS.items()
+    if (
+        code := [
+            (language, block)
+            for language, block in documents.blocks(text)
+            if language in CODE and not block.startswith(ENVIRONMENT)
+        ]
+    )
+}
+
+
+@pytest.mark.parametrize("heading", EXAMPLES)
+def test_blocks_of_a_section_of_the_readme_run_twice(
+    heading: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, spark_folder: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    extra = re.search(r"^Extra: `(\w+)`", SECTIONS[heading], re.MULTILINE)
+    assert extra is not None
+    assert extra[1] in PROJECT["optional-dependencies"]
+    for _ in range(2):
+        run_blocks(EXAMPLES[heading], {"__name__": "readme"}, README, spark_folder)
+
+
+def test_the_set_up_commands_are_the_ones_that_ci_runs() -> None:
+    commands = [line for line in README.splitlines() if line.startswith(ENVIRONMENT)]
+    assert [line.rpartition("/")[2] for line in commands] == [
+        "jelly demo",
+        "python -m pytest -n 3",
+    ]
+
+
+def test_links_are_absolute_in_the_metadata(monkeypatch: pytest.MonkeyPatch) -> None:
+    # A new environment has no setuptools, or a version too old for the build.
+    setuptools = MagicMock()
+    monkeypatch.setitem(sys.modules, "setuptools", setuptools)
+    monkeypatch.chdir(ROOT)
+    run_path("setup.py")
+    relative = [link for link in documents.links(README) if not link.startswith(("#", "https:"))]
+    assert len(relative) > 15
+    absolute = [f"{PROJECT['urls']['Repository']}/blob/main/{link}" for link in relative]
+    found = documents.links(setuptools.setup.call_args.kwargs["long_description"])
+    assert set(absolute) <= set(found)
+    assert all(link.startswith(("#", "https:")) for link in found)
+
+
+def test_figures_are_those_of_the_documentation() -> None:
+    page = (ROOT / "docs" / "figures.md").read_text(encoding="utf-8").splitlines()
+    rows = [line for line in SECTIONS["Figures"].splitlines() if line.startswith("|")]
+    assert len(rows) > 5
+    assert [row for row in rows if row not in page] == []
+
+
+def test_every_extra_is_documented() -> None:
+    page = (ROOT / "docs" / "start" / "index.md").read_text(encoding="utf-8")
+    rows = [line for line in page.splitlines() if line.startswith("| `jelly-plugins[")]
+    named = {name for row in rows for name in re.findall(r"\[(\w+)\]`", row)}
+    assert named | {"jena", "test", "dev", "docs"} == set(PROJECT["optional-dependencies"])
+
+
+# What documents name
 
 
 def test_extras_in_installation_commands_exist() -> None:
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     lines = [
         text
         for page in PAGES
-        for _, text in blocks.blocks((DOCS / page).read_text(encoding="utf-8"))
+        for _, text in documents.blocks((DOCS / page).read_text(encoding="utf-8"))
         if text.startswith(SET_UP)
     ]
     assert lines
@@ -117,16 +208,16 @@ def test_extras_in_installation_commands_exist() -> None:
             line,
         )
         assert found is not None, line
-        assert found[2] == project["name"]
+        assert found[2] == PROJECT["name"]
         assert found[1] == found[3]
-        assert set(found[1].split(",")) <= set(project["optional-dependencies"])
+        assert set(found[1].split(",")) <= set(PROJECT["optional-dependencies"])
 
 
 @pytest.mark.parametrize(
     "document", ["README.md", "CONTRIBUTING.md", *(f"docs/{p}" for p in PAGES)]
 )
 def test_relative_links_work_in_a_checkout(document: str) -> None:
-    assert links.broken(ROOT / document) == []
+    assert documents.broken(ROOT / document) == []
 
 
 def test_commands_and_options_in_pages_exist() -> None:
@@ -140,7 +231,7 @@ def test_commands_and_options_in_pages_exist() -> None:
         )
     } | {"--version", "--limit"}
     for path in [*DOCS.rglob("*.md"), ROOT / "README.md"]:
-        text = blocks.without_blocks(path.read_text(encoding="utf-8"))
+        text = documents.without_blocks(path.read_text(encoding="utf-8"))
         for words in re.findall(r"`jelly ([^`]+)`", text):
             name = re.match(r"[a-z]+(?: [a-z]+)?", words)
             if name is not None:
@@ -193,6 +284,53 @@ def test_every_block_names_its_language_or_is_text() -> None:
     languages = {
         (page, language)
         for page in PAGES
-        for language, _ in blocks.blocks((DOCS / page).read_text(encoding="utf-8"))
+        for language, _ in documents.blocks((DOCS / page).read_text(encoding="utf-8"))
     }
     assert {language for _, language in languages} <= CODE | {"", "json", "text"}
+
+
+# Files that documents name, and names that they define: `codec/rdf/rules.py:NEXT`,
+# `io/streams.py:FrameReader.close`
+
+#: Folders that names of files are relative to.
+FOLDERS = (ROOT, ROOT / "jelly_plugins", ROOT / "tests")
+
+_FILE = re.compile(r"(\.?\w[\w./-]*\.(?:c|md|pxi|py|pyi|pyx|proto|sh|toml))(?::([\w.]+))?")
+_FOLDER = re.compile(r"\.?\w[\w./-]*/")
+
+
+def defines(path: Path, name: str) -> bool:
+    """Whether a file defines a name: a class, a function, a constant, or a method of a class."""
+    return all(
+        re.search(
+            rf"^\s*(?:async\s+)?(?:def|class)\s+{part}\b"
+            rf"|^\s*(?:cdef|cpdef)\b[^=\n]*\b{part}\b"
+            rf"|^\s*(?:self\.)?{part}\s*(?::[^=\n]*)?="
+            rf"|^\s*{part}\s*\(\)\s*\{{",
+            path.read_text(encoding="utf-8"),
+            re.MULTILINE,
+        )
+        for part in name.split(".")
+    )
+
+
+@pytest.mark.parametrize("document", ["CONTRIBUTING.md", "docs/ARCHITECTURE.md"])
+def test_names_in_documents_exist(document: str) -> None:
+    text = documents.without_blocks((ROOT / document).read_text(encoding="utf-8"))
+    named: list[tuple[str, str | None]] = []
+    for code in re.findall(r"`([^`\n]+)`", text):
+        if found := _FILE.fullmatch(code):
+            named.append((found[1], found[2]))
+        elif _FOLDER.fullmatch(code):
+            named.append((code, None))
+    assert named
+    missing = [
+        (name, definition)
+        for name, definition in named
+        if not any(
+            definition is None or defines(folder / name, definition)
+            for folder in FOLDERS
+            if (folder / name).exists()
+        )
+    ]
+    assert not missing

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
-from functools import cache
 from typing import Any, Final
 
 from jelly_plugins.codec import DEFAULT_LIMITS, Limits
@@ -16,11 +15,9 @@ from jelly_plugins.jena.names import JenaFormat
 from jelly_plugins.jena.rows import RowWriter, StatementReader
 
 from ..jena.kernels import rows as rows_of
-from ..ntriples import write_lines
-from ..shared_data import SHARED
 from .comparison import Case, Outcome
 from .lending import Rejection, lent
-from .streams import damaged, limits_for, real_statements
+from .streams import damaged, limits_for
 from .texts import random_text
 from .writers import written
 
@@ -177,24 +174,7 @@ def made_rows(rng: random.Random, name: JenaFormat, count: int | None = None) ->
     return b"".join(rows_of(name, row) for row in (*opening, *(maker.row() for _ in range(count))))
 
 
-@cache
-def real_rows(name: JenaFormat) -> list[bytes]:
-    """Return chunks of real files, if available, and of Jena's own."""
-    found = [path.read_bytes() for path in sorted((SHARED / "data/jena").glob(f"g*.{name}"))]
-    for statements in real_statements():
-        for start in range(0, 1000, 25):
-            writer = RowWriter(name)
-            for each in _PREFIXES.items():
-                writer.add_prefix(*each)
-            lines = b"".join(write_lines(statements[start : start + 25]))
-            found.append(writer.add_lines(lines))
-    return [each for each in found if each]
-
-
 def random_rows(rng: random.Random, name: JenaFormat) -> bytes:
-    real = real_rows(name)
-    if real and rng.random() < 0.3:
-        return damaged(rng, rng.choice(real))
     return damaged(rng, made_rows(rng, name))
 
 

@@ -4,30 +4,20 @@ flipping and splicing these at random.
 
 from __future__ import annotations
 
-import gzip
 import random
 from dataclasses import replace
 from functools import cache
-from itertools import islice
-from typing import Any, Final
+from typing import Final
 
 from jelly_plugins.codec import (
     DEFAULT_LIMITS,
     FrameSplitter,
-    GenericFactory,
     Limits,
-    PatchOptions,
-    PatchStatementType,
-    StreamOptions,
 )
 from jelly_plugins.codec.common.wire import varint
 from jelly_plugins.codec.patch.encoder import PatchEncoder
-from jelly_plugins.codec.patch.operations import COMMIT, END
-from jelly_plugins.codec.rdf.decoder import Decoder
 from jelly_plugins.codec.rdf.encoder import Encoder
-from jelly_plugins.codec.text.ntriples import parse_ntriples
 from jelly_plugins.errors import JellyError
-from jelly_plugins.patch import PatchReader
 
 from ..shared_data import ROOT, SHARED
 from .leaning import leaning_log, leaning_stream
@@ -89,9 +79,7 @@ def split(data: bytes) -> list[bytes]:
 
 @cache
 def real_streams() -> list[list[bytes]]:
-    """Return the streams of our vectors and, if available, of the official suite and chunks of real
-    files.
-    """
+    """Return the streams of our vectors and, if available, of the official suite."""
     streams = []
     folders = (ROOT / "conformance/vectors", SHARED / "conformance/jelly-rdf")
     for path in sorted(path for folder in folders for path in folder.glob("**/*.jelly")):
@@ -101,28 +89,7 @@ def real_streams() -> list[list[bytes]]:
             except JellyError:
                 # Some files of the suites do not even consist of frames.
                 continue
-    files = real_statements()
-    for start in range(0, 2000, 40):
-        for statements in files:
-            if chunk := statements[start : start + 40]:
-                encoder = Encoder(StreamOptions(), frame_rows=40)
-                streams.append(encoder.add(chunk) + encoder.finish())
     return streams
-
-
-def real_statements() -> list[list[Any]]:
-    """Return the first statements of each real file."""
-    found: list[list[Any]] = []
-    weather = SHARED / "data/assist-iot-weather_100kt.jelly.gz"
-    if weather.exists():
-        decoder = Decoder(GenericFactory())
-        frames = split(gzip.decompress(weather.read_bytes()))[:8]
-        found.append([each for frame in frames for each in decoder.decode(frame).statements])
-    for path in (SHARED / "data/so.nt.gz", SHARED / "data/qudt-vocab.nt.gz"):
-        if path.exists():
-            with gzip.open(path) as file:
-                found.append(list(parse_ntriples(islice(file, 2000))))
-    return found
 
 
 #: Bytes that are often special.
@@ -197,12 +164,10 @@ def mutate(rng: random.Random, frames: list[bytes], other: list[bytes]) -> list[
 
 
 def damaged_stream(rng: random.Random) -> list[bytes]:
-    streams = real_streams()
-
     def pick() -> list[bytes]:
-        if not streams or rng.random() < 0.5:
+        if rng.random() < 0.5:
             return made_stream_of(rng.randrange(_MADE))
-        return rng.choice(streams)
+        return rng.choice(real_streams())
 
     return mutate(rng, pick(), pick())
 
@@ -224,36 +189,8 @@ def made_log(rng: random.Random) -> list[bytes]:
         return frames
 
 
-@cache
-def real_logs() -> list[list[bytes]]:
-    """Return logs that other tools wrote as text, if available, as Jelly-Patch."""
-    streams = []
-    for path in sorted((SHARED / "data/patch").glob("*.rdfp")):
-        with PatchReader(path) as rows:
-            operations = list(islice(rows, 120))
-        if operations[-1] is not END:
-            operations += [COMMIT, END]
-        options = PatchOptions(rdf_star=True, generalized_statements=True)
-        for frame_rows in (10, 60):
-            encoder = PatchEncoder(options, frame_rows=frame_rows)
-            try:
-                streams.append(encoder.add(operations) + encoder.finish())
-            except JellyError:
-                # The log has triples, but the options declare quads.
-                encoder = PatchEncoder(
-                    PatchOptions(rdf_star=True, statement_type=PatchStatementType.TRIPLES)
-                )
-                streams.append(encoder.add(operations) + encoder.finish())
-    return streams
-
-
 def damaged_log(rng: random.Random) -> list[bytes]:
-    streams = real_logs()
-
-    def pick() -> list[bytes]:
-        return made_log(rng) if not streams or rng.random() < 0.7 else rng.choice(streams)
-
-    return mutate(rng, pick(), pick())
+    return mutate(rng, made_log(rng), made_log(rng))
 
 
 def leaning(rng: random.Random) -> list[bytes]:

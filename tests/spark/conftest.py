@@ -7,6 +7,7 @@ They run with two task slots, and each task may fail three times.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
@@ -34,15 +35,18 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker("spark")
 
 
-@pytest.fixture(scope="session")
-def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
-    """The session; its warehouse and temporary files are in pytest's folder."""
-    folder = tmp_path_factory.mktemp("spark")
+def start(folder: Path) -> SparkSession:
+    """Start the session, or return it; its warehouse and temporary files are in a folder."""
     settings = {
         **SETTINGS,
         "spark.sql.warehouse.dir": str(folder / "warehouse"),
         "spark.local.dir": str(folder / "local"),
     }
-    started = session("local[2,4]", name="tests", config=settings)
+    return session("local[2,4]", name="tests", config=settings)
+
+
+@pytest.fixture(scope="session")
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
+    started = start(tmp_path_factory.mktemp("spark"))
     yield started
     started.stop()

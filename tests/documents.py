@@ -1,4 +1,4 @@
-"""Extract and run the code blocks of documents."""
+"""The code blocks of documents, and their links and anchors as code hosts render them."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ _SHOWN = re.compile(
     r"^```(?:python|sh)\n((?:(?!```).)*)```\n\n```text\n(.*?)^```$", re.MULTILINE | re.DOTALL
 )
 
+_HEADING = re.compile(r"^#+ +(.+?) *$", re.MULTILINE)
+_LINK = re.compile(r"\]\(([^)\s]+)\)")
+#: Names that a page of the Python reference documents; their anchors exist only on the built site.
+_DOCUMENTED = re.compile(r"^::: ([\w.]+)$", re.MULTILINE)
+
 
 def blocks(document: str) -> list[tuple[str, str]]:
     """Return the blocks of a document, as language and text."""
-    return [block for _, block in placed_blocks(document)]
-
-
-def placed_blocks(document: str) -> list[tuple[int, tuple[str, str]]]:
-    """Return the blocks of a document with their positions."""
-    return [(match.start(), (match[1], match[2])) for match in _BLOCK.finditer(document)]
+    return _BLOCK.findall(document)
 
 
 def without_blocks(document: str) -> str:
@@ -32,30 +32,16 @@ def without_blocks(document: str) -> str:
     return _BLOCK.sub(lambda match: re.sub(r"[^\n]", " ", match[0]), document)
 
 
-def run(language: str, text: str, names: dict[str, object], folder: Path) -> str:
+def run(language: str, text: str, names: dict[str, object]) -> str:
     """Run a block and return what it prints; Python blocks share their names."""
     if language == "python":
-        return run_python(text, names, folder)
-    assert language == "sh", f"a block of an unknown language: {language!r}"
-    return run_shell(text, folder)
-
-
-def run_python(text: str, names: dict[str, object], folder: Path) -> str:
-    before = os.getcwd()
-    os.chdir(folder)
-    try:
         with redirect_stdout(StringIO()) as output:
             exec(compile(text, "a block of code", "exec"), names)
-    finally:
-        os.chdir(before)
-    return output.getvalue()
-
-
-def run_shell(text: str, folder: Path) -> str:
+        return output.getvalue()
+    assert language == "sh", f"a block of an unknown language: {language!r}"
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
     done = subprocess.run(
         ["bash", "-euc", text],
-        cwd=folder,
         env={**os.environ, "PATH": path},
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
@@ -75,3 +61,39 @@ def matches(shown: str, output: str) -> bool:
     pattern = ".*?".join(map(re.escape, shown.rstrip().split("…")))
     lines = "\n".join(line.rstrip() for line in output.rstrip().splitlines())
     return re.fullmatch(pattern, lines, re.DOTALL) is not None
+
+
+def links(document: str) -> list[str]:
+    """Return the targets of links and images, except in code blocks."""
+    return _LINK.findall(without_blocks(document))
+
+
+def anchors(document: str) -> set[str]:
+    """Return the anchors of headings."""
+    found = set()
+    for heading in _HEADING.findall(without_blocks(document)):
+        text = re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", heading)
+        found.add(re.sub(r"[^\w\s-]", "", text.lower()).strip().replace(" ", "-"))
+    return found
+
+
+def broken(page: Path) -> list[str]:
+    """Return the relative links of a document whose file or anchor does not exist."""
+    document = page.read_text(encoding="utf-8")
+    found = []
+    for link in links(document):
+        if re.match(r"https?:|mailto:", link):
+            continue
+        target, _, anchor = link.partition("#")
+        file = page.parent / target if target else page
+        if not file.exists() or (anchor and not _has_anchor(file, anchor)):
+            found.append(link)
+    return found
+
+
+def _has_anchor(file: Path, anchor: str) -> bool:
+    text = file.read_text(encoding="utf-8")
+    documented = _DOCUMENTED.findall(text)
+    return anchor in anchors(text) or any(
+        anchor == name or anchor.startswith(f"{name}.") for name in documented
+    )
