@@ -306,13 +306,16 @@ def test_what_no_store_holds(kind: Target, by: str, bad: Any, message: str) -> N
     assert kind.load(target, quads(*STREAM, **FEATURES)) == 20
 
 
-def test_limits_of_a_load(kind: Target) -> None:
+def test_limits(kind: Target) -> None:
     data = quads(*STREAM)
     for limits in ({"frame_bytes": 100}, {"string_bytes": 5}, {"frame_rows": 10}):
         target = kind.new()
         with pytest.raises(LimitError, match=next(iter(limits))):
             kind.load(target, data, limits=Limits(**limits))
         assert len(target) == 0
+    kind.load(target, data)
+    with pytest.raises(LimitError, match="string_bytes"):
+        kind.backend.dump(target, io.BytesIO(), limits=Limits(string_bytes=3))
 
 
 @given(st.lists(st.text(max_size=3) | st.sampled_from(ODD_LABELS), min_size=1, max_size=8))

@@ -13,13 +13,9 @@ import pyoxigraph as ox
 import pytest
 
 from jelly_plugins import (
-    DEFAULT_GRAPH,
-    BlankNode,
     Frame,
     Iri,
     JellyError,
-    LimitError,
-    Limits,
     LogicalType,
     OptionsError,
     PhysicalType,
@@ -96,21 +92,6 @@ def test_nothing_is_an_empty_stream(
     assert [frame.statements for frame in frames] == [[]]
     is_triples = graph is not None and options is None
     assert (found.physical_type is PhysicalType.TRIPLES) is is_triples
-
-
-def test_a_store_by_graphs_keeps_empty_ones(filled: ox.Store) -> None:
-    filled.add_graph(N("urn:empty"))
-    _, frames, data = dumped(filled, options=GRAPHS)
-    graphs = [name for frame in frames for name in frame.graphs]
-    assert len(graphs) == len(set(graphs)) == 4
-    assert set(graphs) == {DEFAULT_GRAPH, G, BlankNode("g"), Iri("urn:empty")}
-    copy = ox.Store()
-    load(copy, data, blank_nodes="keep")
-    assert contents(copy) == contents(filled)
-    # Quads have no empty graphs.
-    copy = ox.Store()
-    load(copy, dumped(filled)[2])
-    assert not copy.contains_named_graph(N("urn:empty"))
 
 
 def test_one_graph_by_options(filled: ox.Store) -> None:
@@ -220,11 +201,6 @@ def test_paths_are_compressed_and_replaced_as_a_whole(filled: ox.Store, tmp_path
         dump(filled, path)
     assert path.read_bytes() == before
     assert list(tmp_path.glob(".*")) == []
-
-
-def test_limits_hold(filled: ox.Store) -> None:
-    with pytest.raises(LimitError, match="string_bytes"):
-        dump(filled, io.BytesIO(), limits=Limits(string_bytes=3))
 
 
 @pytest.mark.parametrize("format_", ["jelly", "nt", "ttl", "rt"])

@@ -6,7 +6,7 @@ import gzip
 import io
 import signal
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from itertools import accumulate
 from pathlib import Path
@@ -34,9 +34,11 @@ from jelly_plugins import (
 )
 from jelly_plugins.codec import Encoder, delimit
 from jelly_plugins.codec.text.ntriples import Notation
-from jelly_plugins.io.streams import encode, write_bytes
+from jelly_plugins.io.streams import encode, write_bytes, write_delimited
 from jelly_plugins.oxigraph import dump, load, loading, positions, read_quads, record, replay
 from jelly_plugins.oxigraph.loading import BATCH, SMALL
+from jelly_plugins.oxigraph.terms import describe
+from tests.shared_data import shared
 
 from .. import programs
 from .support import GENERALIZED, G, O, P, S, contents, jelly, numbered
@@ -554,3 +556,68 @@ def test_quoted_subjects_of_all_formats_that_have_them_are_reified(format_: str)
     assert len(store) == 2
     [reifies] = store.quads_for_pattern(None, ox.NamedNode(REIFIES[1:-1]), None)
     assert len(list(store.quads_for_pattern(reifies.subject, None, None))) == 2
+
+
+# Without pyoxigraph, and real files through stores and back
+
+
+WITHOUT_PYOXIGRAPH = """
+import sys
+sys.modules["pyoxigraph"] = None
+from jelly_plugins import MissingExtraError
+from jelly_plugins.backends import get_backend
+try:
+    import jelly_plugins.oxigraph
+except MissingExtraError as error:
+    print(error)
+try:
+    import jelly_plugins.oxigraph.backend
+except ImportError as error:
+    print(error)
+"""
+
+
+def test_a_missing_pyoxigraph_is_reported() -> None:
+    done = programs.run(WITHOUT_PYOXIGRAPH)
+    line = "Oxigraph needs pyoxigraph: pip install 'jelly-plugins[oxigraph]'"
+    assert [each.startswith(line) for each in done.stdout.splitlines()] == [True, True]
+
+
+# Real files through stores and back: what comes out is what went in
+
+
+def canonical(quads: Iterable[ox.Quad]) -> ox.Dataset:
+    """Quads with their blank nodes renamed, equal if they are isomorphic."""
+    dataset = ox.Dataset(quads)
+    dataset.canonicalize(ox.CanonicalizationAlgorithm.UNSTABLE)
+    return dataset
+
+
+@pytest.mark.parametrize(
+    ("name", "new_store"),
+    [
+        pytest.param("so", "memory", marks=pytest.mark.slow),
+        pytest.param("so", "disk", marks=pytest.mark.slow),
+        ("qudt-vocab", "disk"),
+    ],
+    indirect=["new_store"],
+)
+def test_ontologies(new_store: Callable[[], ox.Store], name: str, tmp_path: Path) -> None:
+    text = gzip.decompress(shared(f"data/{name}.nt.gz").read_bytes())
+    quads = list(ox.parse(text, ox.RdfFormat.N_TRIPLES))[:30_000]
+    path = tmp_path / "source.jelly"
+    write_delimited(encode((tuple(quad)[:3] for quad in quads), describe=describe), path)
+    # Reading gives the terms to the letter; only a store changes literals.
+    assert list(read_quads(path)) == quads
+
+    source = ox.Store()
+    source.extend(quads)
+    store = new_store()
+    assert load(store, path) == len(quads)
+    if any(isinstance(quad.subject, ox.BlankNode) for quad in quads):
+        assert contents(store) != contents(source)
+    assert canonical(store) == canonical(source)
+
+    back = tmp_path / "back.jelly.gz"
+    assert dump(store, back) == len(source)
+    assert contents(read_quads(back)) == contents(store)

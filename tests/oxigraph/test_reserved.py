@@ -23,10 +23,9 @@ from jelly_plugins import (
     read,
     read_frames,
 )
-from jelly_plugins.codec.patch.operations import BEGIN, COMMIT, add, add_namespace, delete
 from jelly_plugins.oxigraph import BOOKKEEPING, count_quads, dump, load, positions, record, replay
 from jelly_plugins.oxigraph.loading import SMALL
-from jelly_plugins.patch import Patch, diff
+from jelly_plugins.patch import diff
 
 from .support import G, O, P, S, contents, data, jelly, log, patch, transaction
 
@@ -90,27 +89,6 @@ def test_a_dump_with_it_can_be_loaded_with_it(store: ox.Store) -> None:
         with pytest.raises(ChainError, match="the store has positions"):
             load(copy, file.getvalue(), bookkeeping=True, **settings)
         assert contents(copy) == contents(store)
-
-
-@pytest.mark.parametrize(
-    "rows",
-    [
-        [add(FORGED)],
-        [delete(FORGED)],
-        [add_namespace("x", Iri("urn:x"), RESERVED)],
-    ],
-    ids=["add", "delete", "namespace"],
-)
-def test_replay(store: ox.Store, rows: list[Any]) -> None:
-    with pytest.raises(TermError, match="bookkeeping"):
-        replay(store, [Patch([BEGIN, add(Quad(S, P, O, G)), *rows, COMMIT])])
-    assert contents(store) == set()
-
-
-def test_replay_into_it(store: ox.Store) -> None:
-    with pytest.raises(TermError, match="bookkeeping"):
-        replay(store, log(patch(1, "A <urn:s> <urn:p> <urn:o> .")), graph=BOOKKEEPING)
-    assert contents(store) == set()
 
 
 REJECTED = [

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pyoxigraph as ox
-from rdflib import BNode, Dataset, Graph, Literal, URIRef
+from rdflib import BNode, ConjunctiveGraph, Dataset, Graph, Literal, URIRef
 from rdflib.graph import DATASET_DEFAULT_GRAPH_ID
 
 from jelly_plugins import oxigraph as oxigraph_backend
@@ -116,18 +116,33 @@ def _text(term: Any) -> str:
     return f'"{lex}"' if plain else f'"{lex}"^^<{term.datatype}>'
 
 
-#: Makes empty ones; the folder is for those on disk.
-MAKERS: dict[str, Callable[[Path], Any]] = {
-    "Oxigraph in memory": lambda _: ox.Store(),
-    "Oxigraph on disk": lambda path: ox.Store(path / "store"),
-    "Graph": lambda _: Graph(),
-    "Dataset": lambda _: Dataset(),
-    "Graph, Oxigraph": lambda _: Graph(store="Oxigraph"),
+#: Makes empty graphs and datasets of every kind.
+GRAPHS: dict[str, Callable[[], Graph]] = {
+    "Graph": Graph,
+    "Graph, SimpleMemory": lambda: Graph(store="SimpleMemory"),
+    "Graph, Oxigraph": lambda: Graph(store="Oxigraph"),
+    "graph of a Dataset": lambda: Dataset().graph(URIRef("urn:g")),
+    "Dataset": Dataset,
+    "Dataset, union": lambda: Dataset(default_union=True),
+    "Dataset, Oxigraph": lambda: Dataset(store="Oxigraph"),
+    "ConjunctiveGraph": ConjunctiveGraph,
+    "ConjunctiveGraph, Oxigraph": lambda: ConjunctiveGraph(store="Oxigraph"),
 }
-#: Makes those that can be recorded.
-RECORDED: dict[str, Callable[[Path], Any]] = {
-    **{name: make for name, make in MAKERS.items() if name != "Graph, Oxigraph"},
-    "Graph, SimpleMemory": lambda _: Graph(store="SimpleMemory"),
-    "graph of a Dataset": lambda _: Dataset().graph(URIRef("urn:g")),
-    "Dataset, union": lambda _: Dataset(default_union=True),
-}
+
+
+def _makers(*names: str) -> dict[str, Callable[[Path], Any]]:
+    """Makers of stores and of graphs; the folder is for stores on disk."""
+    return {
+        "Oxigraph in memory": lambda _: ox.Store(),
+        "Oxigraph on disk": lambda path: ox.Store(path / "store"),
+        **{name: lambda _, make=GRAPHS[name]: make() for name in names},
+    }
+
+
+MAKERS = _makers("Graph", "Dataset", "Graph, Oxigraph")
+#: Those that have several graphs.
+WHOLE = _makers(*(name for name in GRAPHS if name.startswith("Dataset")))
+#: Those that can be recorded.
+RECORDED = _makers(
+    "Graph", "Dataset", "Graph, SimpleMemory", "graph of a Dataset", "Dataset, union"
+)

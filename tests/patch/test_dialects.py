@@ -3,22 +3,31 @@
 from __future__ import annotations
 
 import io
+from pathlib import Path
 from typing import Any
 
 import pytest
-from pyoxigraph import Store
+from pyoxigraph import NamedNode, Store
+from pyoxigraph import Quad as OxigraphQuad
 from rdflib import Dataset
 
-from jelly_plugins import DEFAULT_GRAPH, ChainError, Iri, Literal, Quad, rdflib
+from jelly_plugins import DEFAULT_GRAPH, BlankNode, ChainError, Iri, Literal, Quad, Triple, rdflib
 from jelly_plugins.codec import (
+    Operation,
     PatchEncoder,
     PatchOptions,
     PatchStatementType,
     PatchStreamType,
     delimit,
 )
-from jelly_plugins.errors import JellyError, OptionsError, OrderError, TruncatedError
-from jelly_plugins.oxigraph import BOOKKEEPING, replay
+from jelly_plugins.errors import (
+    JellyError,
+    OptionsError,
+    OrderError,
+    StatementError,
+    TruncatedError,
+)
+from jelly_plugins.oxigraph import BOOKKEEPING, count_quads, record, replay
 from jelly_plugins.patch import (
     BEGIN,
     COMMIT,
@@ -36,6 +45,7 @@ from jelly_plugins.patch import (
 from jelly_plugins.patch.columns import PatchColumnReader
 from jelly_plugins.patch.logs import PatchOptionChanges, convert
 
+from ..codec import patch_wire as w
 from ..shared_data import shared
 
 QUAD = Quad(Iri("urn:s"), Iri("urn:p"), Literal("o"), DEFAULT_GRAPH)
@@ -277,3 +287,109 @@ def test_zeros(size: int) -> None:
     for form in (None, "jellyp"):
         with pytest.raises(JellyError):
             list(PatchReader(bytes(size), format=form))
+
+
+# Logs as Jelly-JVM writes them, held against what Apache Jena reads in them
+
+
+NO_GRAPH = "a namespace repeats the graph, but no row before has one"
+UNMARKED = "the stream ends outside a transaction, before a mark"
+SEVERAL = "a header begins another patch in a stream that is one patch"
+HEADERS = ("3 headers id", "2 headers prev", "prev is the patch's own id")
+#: What ``check`` says of each log.
+ODD = {
+    "log-quads-flat": [SEVERAL, NO_GRAPH],
+    "log-quads-frame": [NO_GRAPH],
+    "log-quads-punctuated": [NO_GRAPH],
+    "log-triples-flat": [SEVERAL],
+    "log-triples-frame": [],
+    "log-triples-punctuated": [],
+    "pa": [NO_GRAPH],
+    "recorded": [UNMARKED],
+    "unmarked-quads-flat": [SEVERAL, NO_GRAPH],
+    "unmarked-quads-punctuated": [*HEADERS, NO_GRAPH, UNMARKED],
+    "unmarked-triples-flat": [SEVERAL],
+    "unmarked-triples-punctuated": [*HEADERS, UNMARKED],
+}
+
+
+def rows_of(src: Any, *, triples: bool = False) -> list[Operation]:
+    """The rows of a log without the ends of patches, its blank nodes by number."""
+    labels: dict[str, int] = {}
+
+    def renamed(value: Any) -> Any:
+        if isinstance(value, BlankNode):
+            return labels.setdefault(value.label, len(labels))
+        return tuple(map(renamed, value)) if isinstance(value, Quad | Triple) else value
+
+    statement_type = PatchStatementType.TRIPLES if triples else PatchStatementType.QUADS
+    with PatchReader(src, statement_type=statement_type) as rows:
+        return [
+            Operation(kind, renamed(value)) for kind, value in rows if kind is not OperationKind.END
+        ]
+
+
+@pytest.mark.parametrize("name", ODD)
+def test_a_log_of_jelly_jvm_says_what_jena_reads_in_it(name: str) -> None:
+    log: Path = shared(f"data/patch-jvm/{name}.jellyp")
+    as_read = log.with_suffix(".as-read-by-jena.rdfp")
+    # What Jena itself cannot read is what it was made of.
+    text = (as_read if as_read.exists() else log.with_suffix(".rdfp")).read_bytes()
+    triples = "triples" in name
+    expected = rows_of(text.replace(b" <default> .", b" ."), triples=triples)
+    assert rows_of(log) == expected
+    out = io.BytesIO()
+    convert([log], out, target_format="rdfp")
+    assert rows_of(out.getvalue(), triples=triples) == expected
+    report = check(log)
+    found = [*(problem.message for problem in report.problems), *report.deviations]
+    assert [any(part in each for each in found) for part in ODD[name]] == [True] * len(found)
+    if set(ODD[name]) & {NO_GRAPH, UNMARKED}:
+        assert not check(log, strict=True)
+        with pytest.raises((StatementError, TruncatedError)):
+            list(read_patches(log, strict=True))
+
+
+# The same in small logs that are made here.
+
+ID, STATEMENT = w.header("id", w.literal("1")), w.add(*w.spo())
+
+
+def jelly(*rows: bytes) -> bytes:
+    return delimit(w.frame(w.options(w.PUNCTUATED), *w.SPO, *rows))
+
+
+def test_a_log_that_may_be_truncated_is_not_applied() -> None:
+    whole = jelly(ID, w.start(), STATEMENT, w.commit())
+    for truncated in (
+        # In the middle of a frame.
+        whole[:-1],
+        # After a frame: in a transaction, and after what promises more.
+        jelly(ID, w.start(), STATEMENT),
+        jelly(ID),
+    ):
+        store = Store()
+        with pytest.raises(TruncatedError):
+            replay(store, truncated)
+        assert count_quads(store) == 0
+
+
+def test_recording_continues_a_log_without_its_last_mark(tmp_path: Path) -> None:
+    path = tmp_path / "log.jellyp"
+    for rows in (
+        (ID, w.start(), STATEMENT, w.commit()),
+        (ID, STATEMENT),
+    ):
+        path.write_bytes(jelly(*rows))
+        store = Store()
+        other = NamedNode("urn:other")
+        with record(store, path) as recorder:
+            assert count_quads(store) == 1
+            recorder.add(OxigraphQuad(other, other, other))
+        with record(store, path) as recorder:
+            recorder.add(OxigraphQuad(other, other, NamedNode("urn:o")))
+        first, second, _ = (len(patch.operations) for patch in read_patches(path, strict=True))
+        assert (first, second) == (len(rows) - 1, 3)
+        copy = Store()
+        assert replay(copy, path).patches == 3
+        assert count_quads(copy) == 3

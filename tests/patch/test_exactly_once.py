@@ -24,6 +24,7 @@ from jelly_plugins import (
     JellyError,
     OptionsError,
     OrderError,
+    TermError,
     Triple,
     TruncatedError,
 )
@@ -32,8 +33,9 @@ from jelly_plugins import rdflib as rdflib_backend
 from jelly_plugins.codec import PatchEncoder, PatchOptions, PatchStreamType, delimit
 from jelly_plugins.oxigraph import BOOKKEEPING
 from jelly_plugins.patch import ABORT, BEGIN, COMMIT, END, Patch, PatchReader, add, group, header
+from jelly_plugins.reserved import BOOKKEEPING_IRI
 
-from .targets import MAKERS, Target
+from .targets import MAKERS, WHOLE, Target
 
 
 @pytest.fixture(params=MAKERS)
@@ -99,6 +101,20 @@ def test_one_log_into_several_graphs_of_a_dataset(make: Callable[[], Dataset]) -
         assert [each.patch for each in rdflib_backend.positions(graph)] == ["<urn:3>"]
     for graph in graphs[1:]:
         assert {str(row[2]) for row in graph} == {"urn:2", "urn:3"}
+
+
+@pytest.mark.parametrize("kind", WHOLE)
+@pytest.mark.parametrize("row", [adds(1), deletes(1), 'PA "x" <urn:x> .', 'PD "x" <urn:x> .'])
+def test_the_reserved_graph_is_rejected(kind: str, row: str, tmp_path: Path) -> None:
+    store = Target(WHOLE[kind](tmp_path))
+    with pytest.raises(TermError, match=r"patch <urn:1>: .*bookkeeping"):
+        store.replay(log(patch(1, adds(1), f"{row[:-1]}<{BOOKKEEPING_IRI}> .")))
+    into, how = store, {"graph": BOOKKEEPING}
+    if store.is_graph:
+        into, how = Target(Graph(store.store.store, URIRef(BOOKKEEPING_IRI))), {}
+    with pytest.raises(TermError, match="bookkeeping"):
+        into.replay(log(patch(1, row)), **how)
+    assert (store.rows(), store.positions()) == (set(), [])
 
 
 def test_a_damaged_position() -> None:

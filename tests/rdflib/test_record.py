@@ -19,9 +19,9 @@ from jelly_plugins.patch import compact, invert, read_patches, undo
 from jelly_plugins.patch.recording import LogWriter
 from jelly_plugins.rdflib import positions, record, replay
 
+from ..patch.targets import GRAPHS
 from .support import jelly
 from .test_replay import FILLING, G, O, P, S, patch, quads, state, triples
-from .test_replay import MAKERS as ALL
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*(Conjunctive|default_context|Dataset.contexts).*")
 
@@ -31,7 +31,7 @@ JELLY = Triple(*map(Iri, ("urn:jelly", "urn:p", "urn:o")))
 #: Graphs that can be recorded.
 MAKERS = {
     name: make
-    for name, make in ALL.items()
+    for name, make in GRAPHS.items()
     if not name.startswith("Conjunctive") and "Oxigraph" not in name
 }
 

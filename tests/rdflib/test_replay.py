@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from rdflib import BNode, ConjunctiveGraph, Dataset, Graph, Literal, URIRef, namespace
+from rdflib import BNode, Dataset, Graph, Literal, URIRef, namespace
 from rdflib.graph import DATASET_DEFAULT_GRAPH_ID, ReadOnlyGraphAggregate
 from rdflib.plugins.stores.memory import Memory
 
@@ -18,6 +18,8 @@ from jelly_plugins.oxigraph import BOOKKEEPING
 from jelly_plugins.patch.replay.replay import Position
 from jelly_plugins.rdflib import load, positions, record, replay, set_position
 from jelly_plugins.rdflib.oxigraph_store import inner_store
+
+from ..patch.targets import GRAPHS as MAKERS
 
 S, P, O, G = (URIRef(f"urn:{letter}") for letter in "spog")  # noqa: E741
 
@@ -31,17 +33,6 @@ def patch(number: int, *lines: str) -> bytes:
     return f"H id <urn:p:{number}> .\n{prev}TX .\n{rows}\nTC .\nZ .\n".encode()
 
 
-MAKERS: dict[str, Callable[[], Graph]] = {
-    "Graph": Graph,
-    "Graph, SimpleMemory": lambda: Graph(store="SimpleMemory"),
-    "Graph, Oxigraph": lambda: Graph(store="Oxigraph"),
-    "graph of a Dataset": lambda: Dataset().graph(G),
-    "Dataset": Dataset,
-    "Dataset, union": lambda: Dataset(default_union=True),
-    "Dataset, Oxigraph": lambda: Dataset(store="Oxigraph"),
-    "ConjunctiveGraph": ConjunctiveGraph,
-    "ConjunctiveGraph, Oxigraph": lambda: ConjunctiveGraph(store="Oxigraph"),
-}
 WHOLE = [name for name in MAKERS if name.startswith(("Dataset", "Conjunctive"))]
 
 
@@ -91,16 +82,6 @@ def test_quads(dataset: Any) -> None:
     assert quads(dataset) == {(S, P, O, G), (S, P, O, BNode("g")), (S, P, one, G)}
     replay(dataset, log + patch(3, "D <urn:s> <urn:p> <urn:o> <urn:g> ."))
     assert quads(dataset) == {(S, P, O, BNode("g")), (S, P, one, G)}
-
-
-@pytest.mark.parametrize("row", ["A <urn:s> <urn:p> <urn:o>", 'PA "x" <urn:x>', 'PD "x" <urn:x>'])
-def test_the_reserved_graph_is_rejected(dataset: Any, row: str) -> None:
-    log = patch(1, "A <urn:s> <urn:p> <urn:o> .", f"{row} {BOOKKEEPING} .")
-    with pytest.raises(TermError, match=r"<urn:p:1>: .*bookkeeping"):
-        replay(dataset, log)
-    with pytest.raises(TermError, match="bookkeeping"):
-        replay(Graph(dataset.store, URIRef(BOOKKEEPING.value)), patch(1, f"{row} ."))
-    assert list(dataset.quads()) == []
 
 
 @pytest.mark.parametrize("name", [name for name in MAKERS if name not in WHOLE])

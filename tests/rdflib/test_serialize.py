@@ -18,8 +18,6 @@ from rdflib.graph import QuotedGraph, ReadOnlyGraphAggregate
 from rdflib.plugins.stores.memory import Memory, SimpleMemory
 
 from jelly_plugins import (
-    LimitError,
-    Limits,
     LogicalType,
     OptionsError,
     PhysicalType,
@@ -182,11 +180,6 @@ def test_formulas_are_rejected() -> None:
 
 
 # Options
-
-
-def test_limits_hold_for_writing() -> None:
-    with pytest.raises(LimitError, match="string_bytes"):
-        to_bytes(sample_graph(), limits=Limits(string_bytes=8))
 
 
 def test_namespaces_are_written_on_request() -> None:
