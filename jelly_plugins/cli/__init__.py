@@ -85,9 +85,9 @@ def finished(work: Callable[[], Any], stop: Callable[[], object] = lambda: None)
     from concurrent.futures import ThreadPoolExecutor
 
     with ThreadPoolExecutor(1) as pool:
-        done = pool.submit(work)
         try:
-            return done.result()
+            # A signal may come before ``submit`` has returned.
+            return pool.submit(work).result()
         except KeyboardInterrupt:
             stop()
             raise

@@ -7,12 +7,16 @@ import signal
 import subprocess
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
+from threading import Event
+from typing import Any
 
 import pytest
 
 from jelly_plugins import Iri, LogicalType, StreamOptions, Triple, read, write
+from jelly_plugins.cli import finished
 from jelly_plugins.grpc import Broadcast, serve
 
 from .command import (
@@ -186,6 +190,21 @@ def test_what_came_of_a_stream_that_is_interrupted_is_kept(
     assert list(read(out)) == TRIPLES[: 2 * int(found[1]) - 2]
     assert reason != "server" or found[1] == "3"
     assert not others_than(out)
+
+
+def test_a_signal_ends_work_that_has_just_begun(monkeypatch: pytest.MonkeyPatch) -> None:
+    submit = ThreadPoolExecutor.submit
+
+    def interrupted(*arguments: Any) -> None:
+        submit(*arguments)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(ThreadPoolExecutor, "submit", interrupted)
+    stopped = Event()
+    found = []
+    with pytest.raises(KeyboardInterrupt):
+        finished(lambda: found.append(stopped.wait(60)), stopped.set)
+    assert found == [True]
 
 
 def test_nothing_is_kept_of_a_stream_without_frames(tmp_path: Path) -> None:
