@@ -197,8 +197,9 @@ def in_thread(produce: Callable[[Callable[[_T], None]], object]) -> Generator[_T
         items.put(failed)
 
     thread = Thread(target=run, name="jelly-chunks", daemon=True)
-    thread.start()
     try:
+        # An interrupt may come before this has returned.
+        thread.start()
         while isinstance(found := items.get(), tuple):
             places.put(True)
             yield found[0]
