@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 from click import UsageError
 from click.exceptions import Exit
 
-from ..errors import JellyError
+from ..errors import JellyError, TextError
 from ..io.sources import Format, format_of
 from ..sparql.formats import ResultsFormat
 from ..tools import ValidationSettings
@@ -256,7 +256,9 @@ def _errors_as_json(as_json: bool) -> Iterator[None]:
         yield
     except JellyError as error:
         if as_json:
-            places = {name: getattr(error, name) for name in ("message", "source", "frame", "row")}
-            found = {"type": type(error).__name__, **places}
+            places = ["message", "source", "frame", "row"]
+            if isinstance(error, TextError):
+                places += ["line", "column"]
+            found = {"type": type(error).__name__} | {it: getattr(error, it) for it in places}
             console.report({"valid": False, "error": found}, as_json)
         raise

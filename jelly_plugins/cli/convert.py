@@ -19,7 +19,7 @@ from ..sparql.formats import format_named as results_format_named
 from ..sparql.formats import format_of as results_format_of
 from . import console
 from .console import STANDARD, Output
-from .options import FormatType, limits, reject_others
+from .options import FormatType, limits, reject_options, reject_others
 
 if TYPE_CHECKING:
     from ..sparql import ResultsReader
@@ -41,6 +41,11 @@ _OF_MESSAGES: Final = (
     *("base", "notation", "contexts", "to_dialect"),
 )
 _OF_RESULTS: Final = ("stream_name", "frame_rows")
+#: What applies where Jelly is written.
+_OF_JELLY: Final = (
+    *("preset", "physical_type", "logical_type", "flat", "stream_name"),
+    *("frame_rows", "restart_every", "delimited"),
+)
 _OF_ALL: Final = ("sources", "output", "from_", "to", "force", "messages")
 
 
@@ -127,6 +132,10 @@ def _convert(sources: list[str], given: Formats, chosen: ConversionSettings) -> 
     formats, target = _formats(sources, given)
     if chosen.take_frames and not {Format.JELLY, Format.JELLY_TEXT}.issuperset(formats):
         raise UsageError("--take-frames applies to Jelly only")
+    if target not in (Format.JELLY, Format.JELLY_TEXT):
+        reject_options(f"{target} as the output", *_OF_JELLY)
+    if target not in (Format.N_TRIPLES, Format.N_QUADS):
+        reject_options(f"{target} as the output", "notation")
     dst = given.open(binary=target.is_binary)
     with given.open_sources(sources) as opened:
         result = convert_(opened, dst, source_format=formats, target_format=target, settings=chosen)

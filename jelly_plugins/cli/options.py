@@ -259,11 +259,17 @@ def reject_others(what: str, *allowed: str) -> None:
 
     :param allowed: names of the parameters that do.
     """
+    params = click.get_current_context().command.params
+    reject_options(what, *(name for each in params if (name := str(each.name)) not in allowed))
+
+
+def reject_options(what: str, *rejected: str) -> None:
+    """Reject options of the command line by the names of their parameters."""
     context = click.get_current_context()
     for each in context.command.params:
         name = str(each.name)
         is_given = context.get_parameter_source(name) is ParameterSource.COMMANDLINE
-        if is_given and name not in allowed:
+        if is_given and name in rejected:
             raise UsageError(f"{_flag(each, context.params[name])} does not apply to {what}")
 
 

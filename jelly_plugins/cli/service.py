@@ -295,6 +295,7 @@ def _save(stream: Subscription, dst: str) -> None:
         if not received:
             raise failure or OptionsError("the stream has no frames", source=stream.name)
     if failure is not None or stream.is_cut:
-        console.note(f"{dst} has the {received:,} complete frames received; the stream did not end")
+        frames = console.counted(received, "complete frame")
+        console.note(f"{dst} has the {frames} received; the stream did not end")
     if failure is not None:
         raise failure

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import chain
 from typing import Any, Final
 
@@ -177,6 +177,7 @@ def write(
     """
     chunks = iter(source) if format.has_graphs else without_graphs(source, no_graphs(format))
     checks = None
+    output = _Output(out, format)
     if format is Format.RDF_XML:
         chunks, checks = with_classes_later(chunks), XmlChecks()
     pyoxigraph = pyoxigraph_module()
@@ -190,7 +191,7 @@ def write(
             if size > _JSON_LINE:
                 raise LimitError(f"readers of JSON-LD reject a statement of {size} bytes")
         text = chunk.text if checks is None else checks.checked(chunk.text)
-        job.counter.add(chunk.statements)
+        output.call(job.counter.add, chunk.statements)
         parser: Iterable[Any] = pyoxigraph.parse(text, nquads, lenient=source.validated)
         return parser
 
@@ -198,7 +199,7 @@ def write(
         first = next(chunks, Chunk(b"", 0))
         pyoxigraph.serialize(
             chain.from_iterable(map(statements, chain((first,), chunks))),
-            _Output(out, format),
+            output,
             _syntax(format),
             prefixes=_prefixes(source.namespaces) if job.settings.namespaces else {},
         )
@@ -207,8 +208,8 @@ def write(
     except JellyError:
         raise
     except (ValueError, OSError, SyntaxError) as error:
-        if isinstance(error, OSError) and error.errno is not None:
-            raise  # From writing: a full disk, a closed pipe.
+        if output.has_failed or (isinstance(error, OSError) and error.errno is not None):
+            raise
         if isinstance(error, SyntaxError):
             # The lines are valid; a term is one that Oxigraph rejects.
             raise source.located(TermError(rejection(error, text))) from None
@@ -230,15 +231,26 @@ class _Output:
 
     :param form: in RDF/XML, carriage returns become references: pyoxigraph leaves them as they are,
         and an XML parser would take them for line feeds.
+    :ivar has_failed: whether a function of the caller has raised an error, such as that of a full
+        disk or a closed pipe.
     """
+
+    has_failed = False
 
     def __init__(self, out: Writable, form: Format) -> None:
         self._out = out
         self._references = form is Format.RDF_XML
 
     def write(self, data: bytes, /) -> int:
-        self._out.write(data.replace(b"\r", b"&#13;") if self._references else data)
+        self.call(self._out.write, data.replace(b"\r", b"&#13;") if self._references else data)
         return len(data)
+
+    def call(self, function: Callable[[Any], object], argument: Any) -> None:
+        try:
+            function(argument)
+        except BaseException:
+            self.has_failed = True
+            raise
 
     def flush(self) -> None:
         """Required by pyoxigraph; the code that opened the output flushes it."""

@@ -58,8 +58,12 @@ _OK: Final = 200
 _TRANSFORMED: Final = 203
 _PARTIAL_CONTENT: Final = 206
 
+#: Encodings of HTTP responses that their bytes do not show.
+_UNSUPPORTED_ENCODINGS: Final = ("br", "compress", "deflate")
 #: A user and a password in a URL.
 _PASSWORD: Final = re.compile(r"(?<=://)([^/?#@:\s]*):[^/?#\s]*@")
+_HTTP: Final = re.compile("https?://", re.IGNORECASE)
+_QUERY: Final = re.compile(r"[?#].*", re.DOTALL)
 
 
 class _Decompressor(Protocol):
@@ -310,7 +314,8 @@ def _answered(status: int, reason: str | None) -> str:
 
     if not reason and status in set(HTTPStatus):
         reason = HTTPStatus(status).phrase
-    return f"the server answered {status} {reason or ''}".strip()
+    # urllib explains an endless redirect in further lines.
+    return f"the server answered {status} {(reason or '').partition(chr(10))[0]}".strip()
 
 
 def without_password(text: str) -> str:
@@ -328,7 +333,7 @@ def _open_path(name: str) -> BinaryIO:
 
 
 def _open_url(url: str) -> Any:
-    if url.lower().startswith(("http://", "https://")):
+    if _HTTP.match(url):
         return _open_http(url)
     if url.lower().startswith("file://"):
         return _open_file_url(url)
@@ -368,14 +373,18 @@ def _open_file_url(url: str) -> BinaryIO:
 def _open_http(url: str) -> Any:
     # Most sources are not URLs, and these modules take a while to import.
     import base64
+    from string import punctuation
     from urllib import request as urllib
     from urllib.error import HTTPError
-    from urllib.parse import unquote, urlsplit, urlunsplit
+    from urllib.parse import quote, unquote, urlsplit, urlunsplit
 
     try:
         parts = urlsplit(url)
         user, at, host = parts.netloc.rpartition("@")
-        request = urllib.Request(urlunsplit(parts._replace(netloc=host)))
+        # As browsers do, with spaces and what is not ASCII.
+        path, query = (quote(each, safe=punctuation) for each in (parts.path, parts.query))
+        parts = parts._replace(netloc=host, path=path, query=query)
+        request = urllib.Request(urlunsplit(parts))
         if at:
             # Another server, which this one may redirect to, does not get it.
             token = base64.b64encode(unquote(user).encode()).decode()
@@ -392,7 +401,7 @@ def _open_http(url: str) -> Any:
             urllib.UnknownHandler,
         ):
             opener.add_handler(handler())
-        return opener.open(request, timeout=_TIMEOUT)
+        response = opener.open(request, timeout=_TIMEOUT)
     except HTTPError as error:
         error.close()
         message = _answered(error.code, error.reason)
@@ -401,6 +410,12 @@ def _open_http(url: str) -> Any:
         # http.client has exceptions of its own, and a URL may be none.
         message = without_password(str(getattr(error, "reason", error))) or type(error).__name__
         raise SourceError(message, source=without_password(url)) from error
+    encoding = str(response.headers["Content-Encoding"]).lower()
+    if encoding in _UNSUPPORTED_ENCODINGS:
+        response.close()
+        message = f"the server sent the encoding {encoding}, which was not requested"
+        raise SourceError(message, source=without_password(url))
+    return response
 
 
 def _unpack(decompressor: _Decompressor, packed: bytes) -> Iterator[bytes]:
@@ -455,10 +470,14 @@ UNSUPPORTED_SUFFIXES: Final = (".xz", ".lz4")
 
 
 def ending_of(named: object) -> str:
-    """The ending of a path or of an open file's name, without that of a compression."""
+    """The ending of a path, of the path in an HTTP URL, or of an open file's name, without that of
+    a compression.
+    """
     name = os.fspath(named) if isinstance(named, str | os.PathLike) else getattr(named, "name", "")
     if not isinstance(name, str):
         return ""
+    if _HTTP.match(name):
+        name = _QUERY.sub("", name)
     stem, ending = os.path.splitext(name.lower())
     return os.path.splitext(stem)[1] if ending in (*SUFFIXES, *UNSUPPORTED_SUFFIXES) else ending
 

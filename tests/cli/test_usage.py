@@ -43,6 +43,15 @@ USAGE = [
     ("convert x.jelly --restart-every 1T", "is not a size"),
     *((f"convert x.jelly --take-frames={it}", it) for it in ("x", "3..2", "..0", "-1")),
     ("convert x.nt --to jelly --take-frames 0", "--take-frames applies to Jelly"),
+    *(
+        (f"convert x.jelly --to {target} {it}", f"{it.split()[0]} does not apply to {target}")
+        for target in ("nt", "ttl", "rt")
+        for it in (
+            *("--preset small", "--physical-type quads", "--logical-type graphs", "--flat"),
+            *("--stream-name x", "--frame-rows 5", "--restart-every 1K", "--no-delimited"),
+        )
+    ),
+    ("convert x.nt --to ttl --notation rdf-star", "--notation does not apply to ttl"),
     ("convert x.nt text", "give the output with -o"),
     ("convert x.nt y.jelly", "y.jelly does not exist; to write it, use -o y.jelly"),
     ("convert x.nt --to-dialect 2025-comment", "--messages"),

@@ -53,6 +53,14 @@ def test_an_invalid_stream(tmp_path: Path) -> None:
     assert report["error"]["source"] == str(path)
 
 
+def test_invalid_text_has_its_line(tmp_path: Path) -> None:
+    path = tmp_path / "x.nt"
+    path.write_text("<urn:s> <urn:p> <urn:o> .\n<urn:s> <urn:p> .\n")
+    error = json.loads(jelly("validate", path, "--json").text)["error"]
+    assert (error["line"], error["frame"], error["row"]) == (2, None, None)
+    assert error["column"] > 1
+
+
 def open_graph() -> bytes:
     """A stream of physical type GRAPHS whose last graph does not end."""
     encoder = Encoder(StreamOptions(physical_type=PhysicalType.GRAPHS))

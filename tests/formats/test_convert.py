@@ -297,6 +297,22 @@ def test_an_error_of_progress_ends_the_conversion(tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.parametrize("target", Format)
+@pytest.mark.parametrize("error", [ValueError("mine"), OSError("mine"), SyntaxError("mine")])
+def test_errors_of_the_caller_are_not_those_of_terms(target: Format, error: Exception) -> None:
+    def fail(_: object) -> Any:
+        raise error
+
+    with pytest.raises(type(error)) as caught:
+        convert(LINE, io.BytesIO(), source_format="nt", target_format=target, progress=fail)
+    assert caught.value is error
+    file = io.BytesIO()
+    file.write = fail  # type: ignore[method-assign]
+    with pytest.raises(type(error)) as caught:
+        convert(LINE, file, source_format="nt", target_format=target)
+    assert caught.value is error
+
+
 # Parts, and frames that are not delimited
 
 

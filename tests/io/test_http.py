@@ -8,6 +8,7 @@ import io
 import socket
 import struct
 import threading
+import zlib
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from http.client import HTTPResponse
@@ -334,6 +335,45 @@ def test_redirects_to_other_protocols_are_rejected(target: str) -> None:
         pytest.raises(SourceError, match=r"302|unknown url type"),
     ):
         list(read(url))
+
+
+def test_an_endless_redirect_is_one_line() -> None:
+    with (
+        answering(answer_of(302, ("Location", "/x"))) as url,
+        pytest.raises(SourceError, match=r"answered 302 .* infinite loop\.\Z"),
+    ):
+        list(read(url))
+
+
+def test_encodings_that_are_not_read() -> None:
+    body = zlib.compress(two_frames()[0])
+    with (
+        answering(answer_of(200, ("Content-Encoding", "deflate"), body=body)) as url,
+        pytest.raises(SourceError, match="the encoding deflate"),
+    ):
+        list(read(url))
+
+
+def test_urls_that_are_not_ascii() -> None:
+    paths: list[str] = []
+
+    def answer(handler: BaseHTTPRequestHandler) -> None:
+        paths.append(handler.path)
+        answer_of(200, body=two_frames()[0])(handler)
+
+    with answering(answer) as url:
+        for path in ("é d%20(1).jelly?q=ü x&r=%C3%BC#é", "a%2Fb;c='d'+e[0]"):
+            assert len(list(read(f"{url}/{path}"))) == 100
+    assert paths == ["/x/%C3%A9%20d%20(1).jelly?q=%C3%BC%20x&r=%C3%BC", "/x/a%2Fb;c='d'+e[0]"]
+
+
+def test_the_path_of_a_url_has_the_ending() -> None:
+    with answering(answer_of(200, body=gzip.compress(LINE))) as url:
+        for name in ("x.nt", "x.NT.gz?token=a.jelly", "x.nt#frag.ttl", "x.nt?a=b/c.d"):
+            store = pyoxigraph.Store()
+            oxigraph.load(store, f"{url}/{name}")
+            assert len(store) == 1
+            assert convert(f"{url}/{name}", io.BytesIO(), target_format="jelly").statements == 1
 
 
 def test_errors_hide_passwords_of_urls() -> None:
