@@ -116,7 +116,7 @@ class Steps:
 
 
 #: Bytes at the start of a source that are kept to distinguish text from Jelly.
-_OPENING: Final = 1024
+OPENING: Final = 1024
 #: How text starts: as RDF does, or with characters that Jelly has not before its first row's tag,
 #: which is a line feed.
 _TEXT: Final = re.compile(rb'(?:\xef\xbb\xbf)?(?:\s*[@<_{\[#"]|[\t\x20-\x7e]{4})')
@@ -130,7 +130,7 @@ _CONTROL: Final = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f]")
 _ItemT = TypeVar("_ItemT")
 
 
-def _other_kind(opening: bytes) -> str | None:
+def other_kind(opening: bytes) -> str | None:
     """The kind of data that a source other than Jelly-RDF begins with; None if unknown."""
     if _TEXT.match(opening) is not None and not _CONTROL.search(opening):
         return "text, not Jelly"
@@ -263,7 +263,7 @@ class FrameBytes(Closing):
         """Raise an error of a decoder of the codec with its place, or a better one where the source
         is in another format."""
         if decoder.options is None:
-            kind = _other_kind(self._opening)
+            kind = other_kind(self._opening)
             if kind is not None:
                 raise SourceError(f"this is {kind}", source=self.name) from None
         error.locate(source=self.name)
@@ -273,7 +273,7 @@ class FrameBytes(Closing):
 
     def _split(self) -> Generator[bytes]:
         for chunk in self._input.chunks():
-            self._opening += chunk[: _OPENING - len(self._opening)]
+            self._opening += chunk[: OPENING - len(self._opening)]
             yield from self._splitter.feed(chunk)
         if not self._opening and not self._strict:
             error = OptionsError("the stream has no options: it is empty", source=self.name)

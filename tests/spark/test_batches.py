@@ -23,7 +23,7 @@ from jelly_plugins.errors import (
     TruncatedError,
 )
 from jelly_plugins.io.streams import write_bytes
-from jelly_plugins.patch import read_patches, write_patches
+from jelly_plugins.patch import Patch, read_patches, write_patches
 from jelly_plugins.patch.columns import PatchColumnReader
 from jelly_plugins.spark.datasource.columns import arrow_schema
 from jelly_plugins.spark.datasource.files import Files
@@ -36,6 +36,7 @@ from jelly_plugins.spark.patch_rows import OperationRows
 
 from ..codec.test_patch_columns import frames as patch_frames
 from ..codec.test_patch_columns import rows as every_row
+from ..conversions import written as bytes_of
 from .shards.model import random_log, text_of
 
 TRIPLES = [
@@ -154,7 +155,10 @@ def test_permissive_keeps_what_came_before(corrupt: Path, tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("data", "error", "message"),
     [
-        (b"<urn:s> <urn:p> <urn:o> .\n", JellyError, "frame 0"),
+        (b"<urn:s> <urn:p> <urn:o> .\n", SourceError, "this is text, not Jelly"),
+        (b"<urn:s> <urn:p> <urn:o> .\n" * 100, SourceError, "this is text, not Jelly"),
+        (gzip.compress(b'{"@id": 1}\n'), SourceError, "this is text, not Jelly"),
+        (bytes_of(write_patches, [Patch([])]), SourceError, "this is Jelly-Patch, not Jelly-RDF"),
         (write_bytes(TRIPLES)[:-5], TruncatedError, "frame 7: the input ends inside a frame"),
         (gzip.compress(write_bytes(TRIPLES))[:-9], TruncatedError, "frame"),
         (gzip.compress(write_bytes(TRIPLES))[:-8] + b"x" * 8, SourceError, "corrupt"),

@@ -217,6 +217,8 @@ def test_a_schema_and_options_say_what_is_read(
     for schema in ("subject int", "subject string not null", "subject string, x string"):
         with pytest.raises(PySparkException, match="is not available: with these options, the"):
             spark.read.schema(schema).format("jelly").load(path).collect()
+    with pytest.raises(PySparkException, match="two columns have the same name: subject, subject"):
+        spark.read.schema("subject string, subject string").format("jelly").load(path).collect()
     with pytest.raises(PySparkException, match="option graph must be a term of N-Triples"):
         spark.read.format("jelly").option("graph", "urn:g").load(path)
     stream = spark.readStream.schema("subject string").format("jelly").option("object", '"7"')

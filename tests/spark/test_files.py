@@ -71,6 +71,22 @@ def test_patterns(folder: Path, pattern: str, expected: list[str]) -> None:
     assert again == [*expected, "b.jelly.gz"]
 
 
+def test_linked_folders_are_folders(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+    other = tmp_path_factory.mktemp("other")
+    (other / "e").mkdir()
+    for name in ("d.jelly", "e/f.jelly", "_g.jelly"):
+        (other / name).write_bytes(b"12345")
+    (folder / "linked").symlink_to(other)
+    (folder / "linked.jelly").symlink_to(folder / "a.jelly")
+    (folder / ".hidden").symlink_to(folder)
+    linked = ["linked/d.jelly", "linked/e/f.jelly", "linked.jelly"]
+    assert names(folder, f"{folder}") == ["a.jelly", "b.jelly.gz", "days/c.jelly", *linked]
+    assert names(folder, f"{folder}/**") == ["a.jelly", "b.jelly.gz", "days/c.jelly", *linked]
+    (other / "e" / "back").symlink_to(folder)
+    with pytest.raises(SourceError, match="linked/e/back: the link is to a folder above it"):
+        Files().list([str(folder)])
+
+
 def test_names_that_look_like_patterns(folder: Path) -> None:
     for name in ("x[1].jelly", "x{1}.jelly", "x%20y.jelly"):
         (folder / name).write_bytes(b"12345")

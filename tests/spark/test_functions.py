@@ -16,7 +16,14 @@ from pyspark.sql import functions as sf
 
 from jelly_plugins import arrow
 from jelly_plugins.codec import ColumnEncoder, PhysicalType, StreamOptions, delimit
-from jelly_plugins.errors import JellyError, LimitError, OptionsError, TruncatedError, WireError
+from jelly_plugins.errors import (
+    JellyError,
+    LimitError,
+    OptionsError,
+    SourceError,
+    TruncatedError,
+    WireError,
+)
 from jelly_plugins.patch import read_patches
 from jelly_plugins.spark import (
     from_jelly,
@@ -243,6 +250,8 @@ def test_corrupt_values() -> None:
     values = binary(good, good[:-1], b"no Jelly", None)
     with pytest.raises(TruncatedError, match="a value: frame 0"):
         run(FromJelly({}), values)
+    with pytest.raises(SourceError, match="a value: this is text, not Jelly"):
+        run(FromJelly({}), binary(b"<urn:s> <urn:p> <urn:o> .\n"))
     found = run(FromJelly({"Mode": "permissive"}), values)
     assert [listed(rows) for rows in found] == [TRIPLES, None, None, None]
     patches = FromJellyPatch({"mode": "PERMISSIVE"})

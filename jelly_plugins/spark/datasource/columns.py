@@ -50,9 +50,15 @@ def _term(settings: Settings) -> DataType:
     return TERM if settings["terms"] == SPLIT else StringType()
 
 
+def _check_unique(schema: StructType) -> None:
+    if len({name.lower() for name in schema.names}) < len(schema.names):
+        raise OptionsError(f"two columns have the same name: {', '.join(schema.names)}")
+
+
 def check_requested(given: StructType, available: StructType) -> None:
     """Check the schema that a user gives for reading: any of the columns, in any order, and that
     for errors, without which errors would be rows of nulls."""
+    _check_unique(given)
     there = {field.name.lower(): field.dataType.simpleString() for field in available}
     for field in given:
         kind = field.dataType.simpleString()
@@ -74,9 +80,8 @@ def check_written(
     :param besides: required columns of text, besides terms.
     :param optional: optional columns of any type.
     """
+    _check_unique(schema)
     names = {name.lower() for name in schema.names}
-    if len(names) < len(schema.names):
-        raise OptionsError(f"two columns have the same name: {', '.join(schema.names)}")
     missing = {*besides, *POSITIONS} - {GRAPH} - names
     other = names - {*besides, *optional, *POSITIONS}
     if missing or other:

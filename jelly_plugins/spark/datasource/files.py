@@ -97,8 +97,8 @@ class Files:
                 if system.isfile(root):
                     yield self._file(system, system.info(root))
                     continue
-                for each, info in system.find(root, detail=True).items():
-                    inside = _below(str(each), root)
+                for each, info in _find(system, root):
+                    inside = _below(each, root)
                     if _hidden(inside):
                         continue
                     if column := _COLUMN.search(inside):
@@ -130,6 +130,25 @@ class Files:
             ) from error
         with file:
             yield file
+
+
+def _find(
+    system: AbstractFileSystem, folder: str, above: tuple[str, ...] = ()
+) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Find the files below a folder, including those below the folders that it links to, which
+    fsspec takes for files.
+
+    :param above: the folders that have the links by which this folder was found.
+    """
+    for name, info in system.find(folder, detail=True).items():
+        linked = info.get("islink") and not _hidden(Path(name).name)
+        if not linked or not system.isdir(name):
+            yield str(name), info
+            continue
+        holders = (*above, str(Path(name).parent.resolve()))
+        if any(Path(holder).is_relative_to(Path(name).resolve()) for holder in holders):
+            raise SourceError("the link is to a folder above it", source=str(name))
+        yield from _find(system, str(name), holders)
 
 
 def natural(path: str) -> tuple[str, ...]:

@@ -163,9 +163,13 @@ class ShardedStore:
 
         It can be read as long as this object exists, which keeps the files fetched from a bucket.
 
+        :raises IndexError: the store does not have so many shards.
         :raises RootError: its store does not exist, or is damaged.
         """
-        shard = self.content.shards[number]
+        shards = self.content.shards
+        if not 0 <= number < len(shards):
+            raise IndexError(f"number must be from 0 to {len(shards) - 1} (got {number})")
+        shard = shards[number]
         if shard.store is None:
             return None
         if number not in self._stores:

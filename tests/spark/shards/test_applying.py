@@ -213,7 +213,12 @@ def test_a_store_keeps_its_layout(tmp_path: Path) -> None:
     root = tmp_path / "root"
     log = b"A <urn:s> <urn:p> <urn:o> ."
     apply(root, log, shards=np.int64(5), application="a", batch=np.int32(1))
-    assert len(ShardedStore(root).content.shards) == 5
+    store = ShardedStore(root)
+    assert len(store.content.shards) == 5
+    assert sum(shard is not None for shard in map(store.shard, range(5))) == 1
+    for number in (-1, 5):
+        with pytest.raises(IndexError, match=f"number must be from 0 to 4 .got {number}"):
+            store.shard(number)
     for settings in ({"shards": 4}, {"shard_by": "graph"}):
         with pytest.raises(RootError, match="the store has shard"):
             apply_patches(None, log, root, **settings)  # type: ignore[arg-type]
