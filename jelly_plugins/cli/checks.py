@@ -18,7 +18,7 @@ from ..tools import ValidationSettings
 from . import console
 from .console import STANDARD
 from .convert import AnyFormat, are_results, log_format, open_results, rdf_format
-from .options import File, RdfFormat, limits, reject_others
+from .options import File, RdfFormat, limits, reject_options, reject_others
 
 if TYPE_CHECKING:
     from ..tools.inspection import FrameReport
@@ -176,6 +176,8 @@ def validate(
     form = from_ or format_of(source) or Format.JELLY
     if form not in (Format.JELLY, Format.JELLY_TEXT) and (frames or settings.concatenated):
         raise UsageError(f"--frames and --concatenated apply to Jelly, not to {form}")
+    if not against:
+        reject_options("a file without --against", "ordered", "against_format")
     files = _expected(against, against_format, frames)
     from ..tools.inspection import options_as_dict
     from ..tools.validation import FrameValidation, validate_frames

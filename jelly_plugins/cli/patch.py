@@ -21,7 +21,7 @@ from ..patch.formats import PatchFormat, PatchOptionChanges, format_of
 from ..patch.replay.transactions import ReplaySettings
 from . import console
 from .console import STANDARD, Output
-from .options import Group, Iri, Parsed, Positive, RdfFormat, limits
+from .options import Group, Iri, Parsed, Positive, RdfFormat, limits, reject_options
 from .store import (
     graph_name,
     is_store,
@@ -190,6 +190,10 @@ def convert(
     from ..patch.logs import convert as convert_
 
     form, dst = target.open_log(logs)
+    if form is not PatchFormat.JELLY_PATCH:
+        reject_options(f"{form} as the output", "preset", "stream_type")
+    if form is not PatchFormat.RDF_PATCH:
+        reject_options(f"{form} as the output", "notation")
     printing = target.output == STANDARD
     with console.open_sources(logs, "convert", printing=printing) as opened:
         convert_(

@@ -19,7 +19,7 @@ from ..sparql.formats import format_named as results_format_named
 from ..sparql.formats import format_of as results_format_of
 from . import console
 from .console import STANDARD, Form, Output
-from .options import Folder, Iri, Parsed, RdfFormat, limits
+from .options import Folder, Iri, Parsed, RdfFormat, limits, reject_options
 
 #: A file that every store on disk has.
 _STORE_FILE: Final = "CURRENT"
@@ -99,6 +99,8 @@ def dump(
     if requested is None:
         target.reject_ending(f"known are {', '.join(ENDINGS)}; --to names a format")
         requested = Format.JELLY
+    if requested in (Format.N_TRIPLES, Format.N_QUADS):
+        reject_options(f"{requested} as the output", "prefix")
     dst = target.open(binary=requested.is_binary)
     from_graph = graph_name(graph)
     opened = open_to_read(store)

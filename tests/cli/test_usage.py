@@ -84,7 +84,10 @@ USAGE = [
     # Stores
     ("dump --store store -o x.csv", ".csv is not a known file ending: known"),
     ("dump --store store -o x.jellyp", "x.jellyp has the ending of jellyp"),
+    ("dump --store store --to nq --prefix ex=urn:", "--prefix does not apply to nq"),
     # validate
+    ("validate x.jelly --ordered", "--ordered does not apply to a file without --against"),
+    ("validate x.jelly --against-format nt", "--against-format does not apply to a file without"),
     ("validate x.jelly --against a.nt --against b.nt", "--frames"),
     ("validate x.jelly --against .", "--frames"),
     ("validate x.jelly --against a.txt", "--against-format"),
@@ -96,6 +99,9 @@ USAGE = [
     ("patch apply x --store absent --dry-run --graph 'no iri'", "--graph"),
     ("patch status --store absent", "an Oxigraph store"),
     ("patch convert x --to nt", "--to"),
+    ("patch convert x.jellyp --to rdfp --preset small", "--preset does not apply to rdfp"),
+    ("patch convert x.jellyp --to trp --stream-type flat", "--stream-type does not apply to trp"),
+    ("patch convert x.jellyp --to jellyp --notation rdf-1-2", "--notation does not apply to"),
     ("patch convert x.jellyp -o x.nt", "a log is jellyp, rdfp, trp, as --to"),
     ("patch diff - -", "stdin"),
     ("patch diff a.txt b.nt", "--from"),
