@@ -285,28 +285,6 @@ def test_bad_utf_8_in_a_long_string(kernel: Kernel) -> None:
 
 
 @pytest.mark.parametrize(
-    "broken",
-    [
-        bytes_field(1, bytes_field(5, b"\xff")),
-        bytes_field(1, bytes_field(4, bytes_field(3, b"\x0a"))),
-    ],
-)
-def test_messages_without_fields_are_checked(kernel: Kernel, broken: bytes) -> None:
-    parts = [w.options(w.GRAPHS), w.graph_start(w.default_graph()), w.graph_end()]
-    with pytest.raises(WireError):
-        kernel.decode(w.frame(*parts[: 2 if broken[2] == 0x2A else 1], broken))
-
-
-@pytest.mark.parametrize("wire_type", [0, 1, 5])
-@pytest.mark.parametrize("row", [1, 2, 3, 4, 5, 6, 9, 10, 11])
-def test_rows_of_the_wrong_wire_type(kernel: Kernel, row: int, wire_type: int) -> None:
-    payload = {0: b"\x01", 1: bytes(8), 5: bytes(4)}[wire_type]
-    broken = bytes_field(1, varint(row << 3 | wire_type) + payload)
-    with pytest.raises(WireError, match=f"field {row} of RdfStreamRow has the wrong wire type"):
-        kernel.decode(w.frame(w.options(), broken))
-
-
-@pytest.mark.parametrize(
     ("tail", "match"),
     [
         *((varint(20 << 3 | number) + bytes(20), "wire type") for number in (3, 4, 6, 7)),
@@ -324,20 +302,6 @@ def test_fields_of_statements_of_the_wrong_wire_type(kernel: Kernel) -> None:
         broken = w.row(3, varint(number << 3) + b"\x01")
         with pytest.raises(WireError, match="wrong wire type"):
             kernel.decode(w.frame(w.options(w.QUADS, generalized=True, star=True), broken))
-
-
-def test_the_pre_release_dialect_is_rejected_clearly(kernel: Kernel) -> None:
-    """That dialect has boxed terms, other field numbers, and stream types in other fields."""
-    # Its options: stream_name 1, stream_type 2, …, max_name_table_size 5 and so on, version 9.
-    old = w.row(1, bytes.fromhex("1001" + "28a01f" + "309601" + "3820" + "4801"))
-    with pytest.raises(JellyError) as caught:
-        kernel.decode(w.frame(old))
-    assert isinstance(caught.value, OptionsError | WireError)
-    # Its triples: each of the first three fields is a boxed term.
-    iri = bytes_field(1, b"\x10\x01")
-    boxed = w.row(2, bytes_field(1, iri) + bytes_field(2, iri) + bytes_field(3, iri))
-    with pytest.raises(JellyError):
-        kernel.decode(w.frame(w.options(), *w.SPO, boxed))
 
 
 # Depth
@@ -376,17 +340,6 @@ except JellyError as error:
     print(type(error).__name__, str(error).split("(")[-1].rstrip(")"))
 print((peak() - before) // 1_000_000)
 """
-
-
-def repeats() -> bytes:
-    """20 MB of rows of four bytes that repeat a statement."""
-    return w.frame(w.options(), *w.SPO, w.spo()) + w.triple() * 5_000_000
-
-
-def near_repeats() -> bytes:
-    """Hundreds of thousands of statements that differ only in a blank node."""
-    pair = w.triple(o=w.bnode("a")) + w.triple(o=w.bnode("b"))
-    return w.frame(w.options(), *w.SPO, w.spo()) + pair * 200_000
 
 
 def expansion() -> bytes:
@@ -432,8 +385,6 @@ def tables() -> bytes:
 
 ATTACKS = {
     # The expected result, and the maximum number of megabytes.
-    "repeats": ("LimitError Limits.frame_rows|LimitError Limits.frame_repeats", 120),
-    "near_repeats": ("read 400001", 120),
     "expansion": ("LimitError Limits.frame_expansion", 350),
     "many_expansions": ("LimitError Limits.frame_expansion", 350),
     "datatypes": ("LimitError Limits.frame_expansion", 100),
@@ -452,7 +403,7 @@ def test_attacks_end_in_bounded_memory(kernel: Kernel, attack: str) -> None:
     assert done.stderr == ""
     result, used = done.stdout.splitlines()
     # The message names the command's option for the limit.
-    assert result.partition(",")[0] in expected.split("|")
+    assert result.partition(",")[0] == expected
     assert int(used) < megabytes
 
 
@@ -480,17 +431,10 @@ TEXTS = [
 
 
 @pytest.mark.parametrize("text", TEXTS, ids=lambda text: text[:10])
-@pytest.mark.parametrize("times", [1, 1000])
-def test_text_is_detected(text: bytes, times: int) -> None:
-    with pytest.raises(SourceError, match="text, not Jelly"):
-        list(read(text * times))
-
-
-def test_text_is_detected_in_any_kind_of_source() -> None:
-    for text in TEXTS:
-        for source in (Trickle(text), gzip.compress(text)):
-            with pytest.raises(SourceError, match="text, not Jelly"):
-                list(read(source))  # type: ignore[arg-type]
+def test_text_is_detected(text: bytes) -> None:
+    for source in (text, text * 1000, Trickle(text), gzip.compress(text)):
+        with pytest.raises(SourceError, match="text, not Jelly"):
+            list(read(source))  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("size", range(100))

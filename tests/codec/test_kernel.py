@@ -40,7 +40,7 @@ from jelly_plugins.codec.patch.operations import (
 from jelly_plugins.codec.rdf.decoder import count_rows
 from jelly_plugins.codec.rdf.rules import Row
 from jelly_plugins.codec.text.transcoding import TextDecoder, TextEncoder
-from jelly_plugins.errors import JellyError, LimitError, OrderError, WireError
+from jelly_plugins.errors import JellyError, OrderError, WireError
 from jelly_plugins.oxigraph.terms import describe
 
 from .. import programs
@@ -244,13 +244,6 @@ def test_the_environment_chooses_the_reference(
     assert without.stdout == "False\n"
     for part in ("imported from its sources", "pip install -e ."):
         assert (part in without.stderr) == (chosen != "1")
-
-
-@pytest.mark.parametrize("limits", [Limits(frame_bytes=80), Limits(string_bytes=3)])
-def test_limits_hold_for_text(limits: Limits) -> None:
-    encoder = native().TextEncoder(StreamOptions(), limits=limits)
-    with pytest.raises(LimitError):
-        encoder.feed(b"<urn:some:subject> <urn:some:predicate> <urn:some:object> .\n")
 
 
 def test_a_statement_that_is_rejected_does_not_count() -> None:

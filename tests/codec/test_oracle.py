@@ -10,13 +10,8 @@ import pytest
 
 from jelly_plugins import JellyError, PhysicalType, StreamOptions
 from jelly_plugins.codec import (
-    DEFAULT_GRAPH,
-    BlankNode,
     GenericFactory,
-    Iri,
-    Literal,
     PatchStreamType,
-    Triple,
 )
 from jelly_plugins.codec.patch.operations import COMMIT, END
 from jelly_plugins.codec.rdf.restarts import MARK
@@ -124,37 +119,6 @@ def test_the_codec_reads_other_output(kernel: Kernel, seed: int) -> None:
         else:
             read += 1
     assert read > 50
-
-
-def test_the_oracle_itself() -> None:
-    """Compare the oracle with a stream whose meaning is given here, so that the two readers cannot
-    share an error.
-    """
-    frame = rdf_pb2.RdfStreamFrame(
-        rows=[
-            {"options": {"physical_type": PhysicalType.QUADS, "max_name_table_size": 8}},
-            {"prefix": {"value": "urn:"}},
-            {"name": {"value": "a"}},
-            {"name": {"id": 3, "value": "c"}},
-            {"datatype": {"id": 2, "value": "urn:d"}},
-            {
-                "quad": {
-                    "s_bnode": "x",
-                    "p_iri": {"prefix_id": 1},
-                    "o_triple_term": {
-                        "s_iri": {"name_id": 3},
-                        "p_iri": {"name_id": 1},
-                        "o_literal": {"lex": "1", "datatype": 2},
-                    },
-                    "g_default_graph": {},
-                }
-            },
-        ]
-    )
-    a, c = Iri("urn:a"), Iri("urn:c")
-    quoted = Triple(c, a, Literal("1", datatype="urn:d"))
-    (quad,) = Oracle().decode(frame.SerializeToString())
-    assert quad == (BlankNode("x"), a, quoted, DEFAULT_GRAPH)
 
 
 def test_real_data(kernel: Kernel) -> None:

@@ -1,7 +1,7 @@
 """Each rule of Jelly-Patch that Jelly-RDF does not have, for readers and for writers.
 
-In this order: what readers reject, statements, patches, repeats and namespaces, headers,
-transactions. Readers read streams made by hand; Protocol Buffers parses the output of writers.
+``test_vectors`` has what readers reject. Readers read streams made by hand; Protocol Buffers parses
+the output of writers.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from jelly_plugins.codec import (
     Quad,
     Triple,
 )
-from jelly_plugins.codec.common.wire import bytes_field, varint_field
+from jelly_plugins.codec.common.wire import varint_field
 from jelly_plugins.codec.patch.operations import (
     ABORT,
     BEGIN,
@@ -45,7 +45,6 @@ from jelly_plugins.errors import (
     StatementError,
     TermError,
     TruncatedError,
-    WireError,
 )
 from jelly_plugins.proto import patch_pb2, rdf_pb2
 
@@ -74,51 +73,6 @@ def kinds(*frames: bytes) -> list[str]:
 
 
 # Readers
-
-
-@pytest.mark.parametrize(
-    ("error", "match", "parts"),
-    [
-        (OptionsError, "does not start with its options", [w.start()]),
-        (OptionsError, "version 2", [w.options(version=2)]),
-        (WireError, "ends after", [OF_TRIPLES, w.row(6, b"\x08")]),
-        # Statements and namespaces
-        (StatementError, "graph repeats", [OF_QUADS, *w.SPO, w.add(*w.spo())]),
-        (
-            *(StatementError, "graph in a stream of triples"),
-            [OF_TRIPLES, *w.SPO, w.namespace_add("x", w.iri(), w.default_graph())],
-        ),
-        (
-            *(StatementError, "generalized_statements"),
-            [OF_QUADS, *w.SPO, w.namespace_add("x", w.iri(), w.literal())],
-        ),
-        (StatementError, "without an IRI", [OF_TRIPLES, w.namespace_add("x")]),
-        (
-            *(WireError, "set twice"),
-            [OF_QUADS, w.row(5, bytes_field(4, b"g") + bytes_field(5, b""))],
-        ),
-        # Headers
-        (StatementError, "has no value", [OF_TRIPLES, w.header("id")]),
-        (WireError, "value is set twice", [OF_TRIPLES, w.header("id", w.literal(), w.bnode())]),
-        (
-            *(StatementError, "rdf_star"),
-            [OF_TRIPLES, *w.SPO, w.header("x", w.quoted(*w.spo()))],
-        ),
-        # Patches
-        (OrderError, "PUNCTUATION .* of type", [w.options(w.FRAME), w.mark()]),
-        (OrderError, "PUNCTUATION .* of type", [w.options(w.FLAT), w.mark()]),
-        (OrderError, "PUNCTUATION inside", [w.options(w.PUNCTUATED), w.start(), w.mark()]),
-        # At the end of the frame, so that the last row is valid
-        (OrderError, "patch, ends inside", [w.options(w.FRAME), w.start()]),
-    ],
-)
-def test_readers_reject(
-    kernel: Kernel, error: type[JellyError], match: str, parts: list[bytes]
-) -> None:
-    with pytest.raises(error, match=match) as caught:
-        kernel.operations(w.frame(*parts))
-    last = len(parts) - 1
-    assert (caught.value.frame, caught.value.row) == (0, last)
 
 
 @pytest.mark.parametrize(
@@ -153,12 +107,6 @@ def test_readers_reject(
 )
 def test_readers_accept(kernel: Kernel, frames: list[bytes], expected: list[Operation]) -> None:
     assert kernel.operations(*frames) == expected
-
-
-@pytest.mark.parametrize("stream", [w.FLAT, w.PUNCTUATED])
-def test_a_transaction_ends_before_the_stream(kernel: Kernel, stream: PatchStreamType) -> None:
-    with pytest.raises(TruncatedError, match="ends inside a transaction"):
-        kernel.operations(w.frame(w.options(stream), w.start()), w.frame())
 
 
 @pytest.mark.parametrize(

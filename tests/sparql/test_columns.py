@@ -260,7 +260,7 @@ def test_frames_without_rows_are_not_kept() -> None:
     empty = delimit(b"") * 1000
     chunks = chain(
         [delimit(header.SerializeToString())],
-        repeat(empty, 30),
+        repeat(empty, 10),
         [delimit(frame.SerializeToString())],
     )
 
