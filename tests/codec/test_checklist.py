@@ -37,7 +37,7 @@ from jelly_plugins import (
 )
 from jelly_plugins.codec import FrameSplitter, delimit, is_delimited
 from jelly_plugins.codec.common.wire import bytes_field
-from jelly_plugins.io.streams import encode, encode_frames, write_bytes
+from jelly_plugins.io.streams import encode, encode_frames
 from jelly_plugins.oxigraph.rows import RowFactory
 from jelly_plugins.oxigraph.terms import OxigraphFactory
 from jelly_plugins.proto import rdf_pb2
@@ -210,15 +210,6 @@ def test_nothing_repeats_in_a_quoted_triple(kernel: Kernel, format_: Format, mis
 # Streams and frames
 
 
-def test_writers_delimit_frames() -> None:
-    data = write_bytes([SPO] * 3, frame_rows=1)
-    splitter = FrameSplitter()
-    frames = [*splitter.feed(data), *splitter.finish()]
-    assert splitter.delimited
-    assert len(frames) == 3
-    assert b"".join(map(delimit, frames)) == data
-
-
 def test_writers_repeat_over_frames(kernel: Kernel) -> None:
     encoder = kernel.Encoder(StreamOptions())
     encoder.add([SPO])
@@ -261,14 +252,6 @@ def test_metadata_has_a_limit(kernel: Kernel) -> None:
 
 
 # Rows and types
-
-
-def test_a_row_may_have_an_unknown_field_besides(kernel: Kernel, format_: Format) -> None:
-    name = format_.wire.name("urn:s")
-    # The row of the name, and a field after it.
-    body = name[2:] + bytes_field(20, b"new")
-    parts = [format_.options(), bytes_field(1, body), format_.triple(ONE, ONE, ONE)]
-    assert format_.statements(kernel, w.frame(*parts)) == [Triple(S, S, S)]
 
 
 def test_a_malformed_namespace_is_rejected_before_its_iri_is_made(kernel: Kernel) -> None:
@@ -353,37 +336,6 @@ def test_writers_write_the_options_once_at_the_start(
         assert kinds(*frames).count("options") == 1
 
 
-def test_all_options_are_written_and_read(kernel: Kernel) -> None:
-    options = StreamOptions(
-        physical_type=PhysicalType.GRAPHS,
-        logical_type=LogicalType.TIMESTAMPED_NAMED_GRAPHS,
-        stream_name="é" * 100,
-        generalized_statements=True,
-        rdf_star=True,
-        max_name_table_size=4096,
-        max_prefix_table_size=4096,
-        max_datatype_table_size=256,
-        version=2,
-    )
-    (data,) = kernel.encode([], options)
-    message = rows(data)[0].options
-    for field, value in (
-        ("physical_type", 3),
-        ("logical_type", 114),
-        ("stream_name", options.stream_name),
-        ("generalized_statements", True),
-        ("rdf_star", True),
-        ("max_name_table_size", 4096),
-        ("max_prefix_table_size", 4096),
-        ("max_datatype_table_size", 256),
-        ("version", 2),
-    ):
-        assert getattr(message, field) == value
-    decoder = kernel.Decoder(None)
-    decoder.decode(data)
-    assert decoder.options == options
-
-
 GENERALIZED = [
     (Triple(X, P, OB), "generalized_statements"),
     (Triple(S, BlankNode("b"), OB), "generalized_statements"),
@@ -414,12 +366,6 @@ def test_a_literal_as_graph_needs_generalized_statements(kernel: Kernel) -> None
         kernel.encode([statement], StreamOptions(physical_type=PhysicalType.GRAPHS))
     options = StreamOptions(physical_type=PhysicalType.GRAPHS, generalized_statements=True)
     assert kernel.statements(*kernel.encode([statement], options)) == [statement]
-
-
-def test_writers_declare_only_the_requested_features() -> None:
-    (data,) = encode([SPO])
-    assert not rows(data)[0].options.generalized_statements
-    assert not rows(data)[0].options.rdf_star
 
 
 def test_streams_without_tables(kernel: Kernel, format_: Format) -> None:
@@ -462,13 +408,6 @@ def test_presets() -> None:
     assert sizes(StreamOptions.small()) == (128, 16, 16)
     small = StreamOptions.small(rdf_star=True, max_name_table_size=9)
     assert (small.rdf_star, sizes(small)) == (True, (9, 16, 16))
-
-
-@pytest.mark.parametrize("physical", list(PhysicalType))
-def test_namespaces_are_of_version_2(kernel: Kernel, physical: PhysicalType) -> None:
-    space = w.namespace("ex", ONE)
-    frame = w.frame(w.options(physical, version=2), w.name("urn:s"), space)
-    assert kernel.decode(frame)[0].namespaces == [("ex", S)]
 
 
 def test_writers_use_the_lowest_suitable_version(kernel: Kernel) -> None:
@@ -518,22 +457,6 @@ def test_writers_omit_repeated_terms(kernel: Kernel) -> None:
     oneofs = ("subject", "predicate", "object", "graph")
     given = [[name for name in oneofs if quad.WhichOneof(name)] for quad in quads]
     assert given == [list(oneofs), ["object"], ["graph"], []]
-
-
-def test_graphs_may_be_empty_and_recur_and_span_frames(kernel: Kernel) -> None:
-    name = w.graph_start(w.bnode("g"))
-    first = w.frame(w.options(w.GRAPHS), *w.SPO, START, w.graph_end(), name, w.spo())
-    second = w.frame(w.triple(), w.graph_end(), START, w.triple(), w.graph_end(), name)
-    third = w.frame(w.graph_end())
-    frames = kernel.decode(first, second, third)
-    g = BlankNode("g")
-    assert [frame.statements for frame in frames] == [
-        [Quad(S, P, OB, g)],
-        [Quad(S, P, OB, g), Quad(S, P, OB, DEFAULT_GRAPH)],
-        [],
-    ]
-    assert [frame.graphs for frame in frames] == [[DEFAULT_GRAPH, g], [DEFAULT_GRAPH, g], []]
-    assert [frame.empty_graphs for frame in frames] == [[DEFAULT_GRAPH], [], [g]]
 
 
 def test_factories_check_the_names_of_graphs(kernel: Kernel) -> None:
@@ -589,28 +512,6 @@ def test_writers_always_name_graphs(kernel: Kernel) -> None:
 
 
 # Terms
-
-
-@pytest.mark.parametrize(
-    "payload",
-    [
-        b"\x08\x01\x10\x02",
-        b"\x10\x02\x08\x01",
-        b"\x08\x81\x00\x10\x82\x00",
-        b"\x08\x01\x10\x82\x00",
-        b"\x08\x01\x10\x02\x1a\x00",
-        b"\x1a\x01\x00\x08\x01\x10\x02",
-    ],
-)
-def test_ids_may_be_written_in_any_legal_way(
-    kernel: Kernel, format_: Format, payload: bytes
-) -> None:
-    term = w.WireTerm(w.iri().kind, payload)
-    entries = [format_.wire.prefix("urn:"), format_.wire.name("p"), format_.wire.name("s")]
-    row = format_.triple(term, term, w.literal())
-    assert format_.statements(kernel, w.frame(format_.options(), *entries, row)) == [
-        Triple(S, S, X)
-    ]
 
 
 def test_writers_omit_ids_implied_by_zero(kernel: Kernel) -> None:
@@ -764,8 +665,3 @@ def test_delimited_or_not_in_chunks_of_any_size(data: bytes, chunk: int) -> None
         ]
         found += splitter.finish()
         assert (found, splitter.delimited) == (expected, delimited)
-
-
-def test_delimited_frames_of_10_bytes_and_rows_of_10_bytes_are_among_them() -> None:
-    sizes = {len(data) for data in frames_of_every_size()}
-    assert {10, 12} <= sizes

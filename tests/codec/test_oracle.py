@@ -33,6 +33,8 @@ def test_the_oracle_reads_our_output(kernel: Kernel, seed: int) -> None:
     for number in range(seed, seed + 10):
         rng = Random(f"output/{number}")
         options = random_options(rng)
+        logical, name = rng.choice((0, options.physical_type.flat)), rng.choice(("", "é" * 100))
+        options = replace(options, logical_type=logical, stream_name=name)
         settings = {"frame_rows": rng.choice((1, 7, 256)), "restart_every": rng.choice((1, 300))}
         encoder = kernel.Encoder(options, **settings)
         width = 3 if options.physical_type is PhysicalType.TRIPLES else 4
