@@ -88,14 +88,6 @@ def test_rdflib_reads_what_is_written_and_the_other_way_round(ending: str, tmp_p
     assert compare_datasets(statements, read(back))
 
 
-def test_the_text_form_of_jelly(tmp_path: Path) -> None:
-    source, text = triples_file(tmp_path), tmp_path / "x.txtpb"
-    assert jelly("convert", source, "-o", text).code == 0
-    assert text.read_text().startswith("# frame 0\nrows {\n")
-    assert jelly("convert", text, "--to", "jelly").out == source.read_bytes()
-    assert jelly("convert", source, "--to", "jelly-text").out == text.read_bytes()
-
-
 def test_an_error_leaves_the_output_as_it_was(tmp_path: Path) -> None:
     source, target, bad = triples_file(tmp_path), tmp_path / "x.nt", tmp_path / "bad.nt"
     target.write_text("kept")

@@ -96,15 +96,6 @@ def test_quads_of_named_graphs_need_a_format_with_graphs(source: Format, tmp_pat
     assert [each.name for each in tmp_path.iterdir()] == [path.name]
 
 
-def test_errors_of_text_have_a_line_but_no_frame(tmp_path: Path) -> None:
-    path = tmp_path / "x.nt"
-    path.write_bytes(NT + b"nonsense\n")
-    with pytest.raises(TextError) as caught:
-        convert(path, tmp_path / "x.ttl")
-    assert (caught.value.source, caught.value.line, caught.value.frame) == (str(path), 3, None)
-    assert [each.name for each in tmp_path.iterdir()] == ["x.nt"]
-
-
 # Several sources
 
 

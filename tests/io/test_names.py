@@ -115,7 +115,7 @@ def test_notation3_is_named() -> None:
         convert(b"", io.BytesIO(), source_format="N3", target_format="nt")
 
 
-@pytest.mark.parametrize("given", [b"x" * 9999, [b"x" * 9999] * 9999, "<urn:x>\n" * 9999])
+@pytest.mark.parametrize("given", [b"x" * 9999, [b"x" * 9999] * 99, "<urn:x>\n" * 9999])
 def test_messages_do_not_repeat_data_that_is_given_as_a_path_or_a_name(given: Any) -> None:
     file = io.BytesIO()
     name = str(given)

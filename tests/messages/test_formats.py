@@ -117,14 +117,6 @@ def test_a_log_that_is_not_read_is_closed(format_: str, tmp_path: Path) -> None:
     assert not found
 
 
-def test_a_path_is_replaced_as_a_whole(tmp_path: Path) -> None:
-    path = tmp_path / "x.nt"
-    path.write_text("before")
-    with pytest.raises(ValueError, match=r"message 1"):
-        write_messages([[], [("s", "p", "o")]], path)
-    assert path.read_text() == "before"
-
-
 def test_errors_of_sources(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="format="):
         read_messages(b"")
