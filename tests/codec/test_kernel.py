@@ -183,13 +183,6 @@ def test_generic_terms_among_those_of_a_backend(value: Any) -> None:
     assert len(made[0]) == (1 if value == "urn:a" else 3)
 
 
-def test_rows_without_a_kind_are_rejected() -> None:
-    for encoder in (native().PatchEncoder(PatchOptions()), PatchEncoder(PatchOptions())):
-        with pytest.raises(KeyError):
-            encoder.add([(None, Quad(Iri("urn:s"), Iri("urn:p"), Iri("urn:o"), Iri("urn:g")))])
-        assert not encoder.inside_patch
-
-
 def test_text_of_repeats_is_yielded_in_bounded_chunks() -> None:
     kernel = native()
     encoder = Encoder(StreamOptions(), frame_rows=1 << 20, frame_bytes=1 << 30)

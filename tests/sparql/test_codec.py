@@ -64,13 +64,12 @@ def test_random_results(seeds: range) -> None:
         draw = Random(seed)
         variables, rows = results(draw)
         cells = draw.choice([1, 7, 4096])
-        ours = written(variables, rows, options=options(draw), frame_cells=cells)
-        expected = [tuple(map(as_tuple, row)) for row in rows]
-        for frames in (ours, oracle.encode(draw, variables, expected)):
-            assert read(frames) == rows
-            other = oracle.Reader()
-            assert [row for frame in frames for row in other.frame(frame)] == expected
-            assert other.variables == variables
+        frames = written(variables, rows, options=options(draw), frame_cells=cells)
+        assert read(frames) == rows
+        other = oracle.Reader()
+        found = [row for frame in frames for row in other.frame(frame)]
+        assert found == [tuple(map(as_tuple, row)) for row in rows]
+        assert other.variables == variables
 
 
 def outcome(frames: list[bytes], reader: ResultsDecoder) -> Any:
