@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from jelly_plugins import JellyError, PhysicalType, StreamOptions
+from jelly_plugins import JellyError, PhysicalType
 from jelly_plugins.codec import (
     GenericFactory,
     PatchStreamType,
@@ -21,7 +21,6 @@ from ..fuzz.leaning import leaning_stream
 from ..fuzz.statements import Terms, random_batches, random_options, random_patch_options
 from .conftest import Kernel
 from .oracle import Oracle, PatchOracle
-from .real_data import weather_frames
 
 OPTION_FIELDS = [field.name for field in rdf_pb2.RdfStreamOptions.DESCRIPTOR.fields]
 
@@ -121,16 +120,3 @@ def test_the_codec_reads_other_output(kernel: Kernel, seed: int) -> None:
         else:
             read += 1
     assert read > 50
-
-
-def test_real_data(kernel: Kernel) -> None:
-    """Ids of two bytes, tables that wrap around, thousands of statements."""
-    frames = weather_frames()[:60]
-    oracle = Oracle()
-    expected = [oracle.decode(data) for data in frames]
-    assert [frame.statements for frame in kernel.decode(*frames)] == expected
-    statements = [statement for batch in expected for statement in batch]
-    for options in (StreamOptions(), StreamOptions.small()):
-        oracle = Oracle()
-        written = kernel.encode(statements, options)
-        assert [statement for data in written for statement in oracle.decode(data)] == statements

@@ -126,14 +126,6 @@ def test_a_literal_that_would_not_be_read_is_not_written(target: str, size: int)
     assert convert(out.getvalue(), io.BytesIO(), source_format=target, target_format="nt")
 
 
-def test_triple_terms() -> None:
-    text = b'<urn:s> <urn:p> <<( <urn:a> <urn:b> <<( <urn:c> <urn:d> "1" )>> )>> .'
-    inner = Triple(Iri("urn:c"), Iri("urn:d"), Literal("1"))
-    outer = Triple(SUBJECT, PREDICATE, Triple(Iri("urn:a"), Iri("urn:b"), inner))
-    for form in (Format.TURTLE, Format.N_TRIPLES):
-        assert list(read_statements(text, form)) == [outer]
-
-
 def test_long_iris_of_short_text_are_not_held() -> None:
     # Each of 150,000 statements uses a long namespace.
     start = b"@prefix x: <http://example.org/" + b"a" * 4000 + b"> .\n"

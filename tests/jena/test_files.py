@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import gzip
 import io
-import re
-from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -111,29 +109,6 @@ def test_the_small_graph(kernel: Kernel, name: str) -> None:
     writer = kernel.RowWriter(form)
     opening = writer.add_prefix("ex", "http://example.org/") + writer.add_prefix("xsd", XSD)
     assert opening + writer.add_lines(b"".join(write_lines(found))) == data
-
-
-@pytest.mark.parametrize("form", FORMATS)
-@pytest.mark.parametrize("name", ["qudt-vocab.nt.gz", "weather"])
-def test_real_data_there_and_back(kernel: Kernel, form: JenaFormat, name: str) -> None:
-    if name == "weather":
-        from jelly_plugins import read as read_jelly
-
-        statements = read_jelly(shared("data/assist-iot-weather_100kt.jelly.gz"))
-        text = b"".join(write_lines(statements))
-    else:
-        text = data_of(name)
-    # A part, because the files take long.
-    most = 10_000 if kernel.name == "native" else 3000
-    text = b"".join(text.splitlines(keepends=True)[:most])
-    data = kernel.lines(text, form)
-    # The lines are in the canonical form, except for characters whose escape is optional.
-    if re.search(rb"\\[uU]", text):
-        text = b"".join(write_lines(parse_ntriples(text)))
-    assert kernel.text(data, form) == text
-    found = kernel.read(data, form, size=10_001)
-    assert Counter(found) == Counter(parse_ntriples(text))
-    assert kernel.write(found, form) == data
 
 
 # Names, prefixes and errors
