@@ -40,10 +40,19 @@ class TestAll:
             (V + '<urn:s> <urn:p> "\\" # MESSAGE \\\\" . # MESSAGE\nMESSAGE # MESSAGE\n', [1]),
             (V + S.strip() + " # MESSAGE\r\nMESSAGE\r\n" + S, [1, 1]),
             (V + '<urn:s> <urn:p> "\u2028MESSAGE\u2028" .\nMESSAGE\n', [1]),
+            (V + S + "MESSAGE\nMESSAGE\nMESSAGE # c", [1, 0, 0]),
+            (V + S + "# @message\n" + S + "MESSAGE\n" + S, [2, 1]),
+            *(
+                (f'VERSION "1.{each}-messages"\n{S}MESSAGE\n{S}', [1, 1])
+                for each in ("1", "2-basic")
+            ),
+            ("", []),
         ],
     )
     def test_messages(self, format_: str, log: str, expected: list[int]) -> None:
         assert sizes(log, format_) == expected
+        for step in (1, 17):
+            assert sizes(Trickle(log.encode(), step), format_) == expected
 
     @pytest.mark.parametrize(
         ("log", "line", "words"),

@@ -298,39 +298,6 @@ def test_results_without_columns() -> None:
         arrow().read_results(delimit(frame) + delimit(frame)).read_all()
 
 
-def _frames(*frames: sparql_pb2.SparqlResultsFrame) -> bytes:
-    return b"".join(delimit(frame.SerializeToString()) for frame in frames)
-
-
-def test_frames_without_rows_and_columns() -> None:
-    """A frame may have only the header, lookup entries or metadata."""
-
-    def first(rows: int) -> sparql_pb2.SparqlResultsFrame:
-        frame = sparql_pb2.SparqlResultsFrame(row_count=rows)
-        frame.options.max_name_table_size = 128
-        frame.options.version = 1
-        frame.variables.add().name = "v"
-        if rows:
-            frame.literal_columns.add().lex_values.append("x")
-        return frame
-
-    arrow = pytest.importorskip("jelly_plugins.arrow")
-    later = sparql_pb2.SparqlResultsFrame(row_count=1)
-    later.literal_columns.add().lex_values.append("x")
-    metadata = sparql_pb2.SparqlResultsFrame(metadata={"k": b"v"})
-    names = sparql_pb2.SparqlResultsFrame()
-    names.names.add().values.append("n")
-    for frames, count in (
-        ((first(0), later), 1),
-        ((first(1), metadata), 1),
-        ((first(1), names, later), 2),
-        ((first(0),), 0),
-    ):
-        for values in (False, True):
-            found = arrow.read_results(_frames(*frames), values=values).read_all()
-            assert found.to_pydict() == {"v": ['"x"'] * count}
-
-
 @pytest.mark.parametrize("tables", [(8192, 1024, 64), (128, 16, 8), (16384, 4096, 256)])
 def test_a_bare_frame(tables: tuple[int, int, int]) -> None:
     """Its options may have 10 bytes, which is also the first byte of a delimited stream."""
