@@ -291,13 +291,6 @@ def test_a_log_keeps_its_boundaries(ending: str, log: Path) -> None:
     assert report == {**counts, "source": str(other), "format": ending, "quads_per_message": 0.75}
 
 
-@pytest.mark.parametrize("name", ["ndjsonld", "NDJSON-LD", "application/x-ld+ndjson"])
-def test_formats_by_name(name: str) -> None:
-    formats = ("--from", "turtle", "--to", name)
-    done = jelly("convert", "--messages", "-", *formats, stdin=LOG.encode())
-    assert (done.code, done.out.count(b"\n")) == (0, 4)
-
-
 def test_options_of_the_log(log: Path) -> None:
     done = jelly("convert", "--messages", log, "--to", "nq", "--to-dialect", "2025-comment")
     assert done.out.count(b"# @message\n") == 4

@@ -236,18 +236,6 @@ def test_an_iri_has_a_limit(kernel: Kernel) -> None:
         kernel.decode(w.frame(*parts), limits=Limits(string_bytes=20))
 
 
-BAD_UTF_8 = [b"\xff", b"\xc3", b"\xed\xa0\x80", b"\xc0\x80", b"\xf5\x80\x80\x80", b"abc\x80"]
-
-
-@pytest.mark.parametrize("value", BAD_UTF_8, ids=bytes.hex)
-@pytest.mark.parametrize("field", with_bytes(b""))
-def test_bad_utf_8_in_every_string(kernel: Kernel, field: str, value: bytes) -> None:
-    with pytest.raises(WireError, match="not valid UTF-8") as caught:
-        kernel.decode(with_bytes(value)[field])
-    assert caught.value.frame == 0
-    assert (caught.value.row is None) == (field == "metadata key")
-
-
 def test_bad_utf_8_in_a_long_string(kernel: Kernel) -> None:
     """The kernel checks long text with other code: it must accept exactly the bytes that Python
     decodes.
@@ -596,32 +584,3 @@ def test_errors_of_a_factory(kernel: Kernel, format_: Format, call: str) -> None
     # Errors that are not of terms pass unchanged.
     for other in (KeyError("x"), TypeError("x"), RuntimeError("x"), OSError("x")):
         assert raised(kernel, format_, call, other) is other
-
-
-def test_a_factory_is_called_once_for_each_distinct_term(kernel: Kernel) -> None:
-    calls: list[Any] = []
-
-    class Counting(GenericFactory):
-        def iri(self, value: str) -> Any:  # type: ignore[override]
-            calls.append(value)
-            return Iri(value)
-
-        def literal(self, *parts: Any) -> Any:  # type: ignore[override]
-            calls.append(parts)
-            return Literal(*parts)
-
-    found = []
-    # Terms may compete for the same slots of the kernel's cache. This happens to some of these
-    # terms in about one run of a hundred, so that the test uses four sets of terms.
-    for name in ("one", "two", "three", "four"):
-        statements = [
-            Triple(Iri(f"urn:{name}/{n % 10}"), P, Literal(f"{name} {n % 7}")) for n in range(1000)
-        ]
-        frames = kernel.encode(statements, StreamOptions(max_name_table_size=8))
-        calls.clear()
-        decoded = kernel.decode(*kernel.encode(statements), factory=Counting())
-        assert len(set(calls)) == 18
-        found.append(len(calls))
-        assert [statement for frame in decoded for statement in frame.statements] == statements
-        assert kernel.statements(*frames) == statements
-    assert min(found) == 18
