@@ -153,7 +153,6 @@ def test_invalid_text_is_rejected(tmp_path: Path) -> None:
     [
         ("SIGINT", "out.jelly"),
         ("SIGTERM", "out.jelly.gz"),
-        ("timeout", "out.jelly.gz"),
         ("server", "out.jelly"),
     ],
 )
@@ -163,19 +162,16 @@ def test_what_came_of_a_stream_that_is_interrupted_is_kept(
     out = tmp_path / name
     out.write_bytes(b"before")
     live = Broadcast(StreamOptions(logical_type=LogicalType.FLAT_TRIPLES))
-    timeout = ("--timeout", "3") if reason == "timeout" else ()
     with (
         serve({"live": live}) as server,
-        started(
-            *("subscribe", "live", "--from", server.address, "-o", out, "--force"), *timeout
-        ) as subscriber,
+        started("subscribe", "live", "--from", server.address, "-o", out, "-f") as subscriber,
     ):
         wait_until(lambda: live.subscribers > 0)
         live.send(TRIPLES[:2])
         live.send(TRIPLES[2:4])
         if reason == "server":
             server.stop(60)
-        elif reason != "timeout":
+        else:
             wait_until(lambda: any(each.stat().st_size for each in others_than(out)))
             subscriber.send_signal(getattr(signal, reason))
         done = end(subscriber)
@@ -186,6 +182,13 @@ def test_what_came_of_a_stream_that_is_interrupted_is_kept(
     assert list(read(out)) == TRIPLES[: 2 * int(found[1]) - 2]
     assert reason != "server" or found[1] == "3"
     assert not others_than(out)
+
+
+def test_a_stream_without_an_end_has_a_timeout() -> None:
+    live = Broadcast(StreamOptions(logical_type=LogicalType.FLAT_TRIPLES))
+    with serve({"live": live}) as server:
+        done = jelly("subscribe", "live", "--from", server.address, "--timeout", "0.1")
+    assert (done.code, "DEADLINE_EXCEEDED" in done.err) == (1, True)
 
 
 def test_nothing_is_kept_of_a_stream_without_frames(tmp_path: Path) -> None:
