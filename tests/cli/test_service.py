@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 import signal
 import subprocess
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -25,6 +24,7 @@ from .command import (
     quads_file,
     started,
     triples_file,
+    wait_until,
 )
 
 
@@ -94,7 +94,7 @@ def test_a_live_topic(tmp_path: Path) -> None:
         server.send_signal(signal.SIGTERM)
         rest = subscriber.stdout.read()
         # The stream has no end, and says so.
-        assert subscriber.wait(60) == 1
+        assert subscriber.wait() == 1
     found = list(read(opening + rest))
     # Blank nodes are others than those of the next stream.
     assert found[:4] == TRIPLES[:4]
@@ -201,10 +201,3 @@ def test_nothing_is_kept_of_a_stream_without_frames(tmp_path: Path) -> None:
 def others_than(file: Path) -> list[Path]:
     """The other files in the folder of a file."""
     return [each for each in file.parent.iterdir() if each != file]
-
-
-def wait_until(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 60
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
