@@ -32,7 +32,6 @@ from jelly_plugins import (
     read_frames,
 )
 from jelly_plugins.codec import (
-    FrameSplitter,
     GenericFactory,
     PatchEncoder,
     PatchOptions,
@@ -50,7 +49,7 @@ from jelly_plugins.codec.patch.operations import (
     delete_namespace,
     header,
 )
-from jelly_plugins.io.streams import write_bytes
+from jelly_plugins.io.streams import encode
 from jelly_plugins.patch import PatchReader
 
 from .. import programs
@@ -71,15 +70,8 @@ def our_stream() -> list[bytes]:
         for g in (DEFAULT_GRAPH, BlankNode("g"), Iri("urn:g"))
     ]
     options = StreamOptions(physical_type=PhysicalType.QUADS, rdf_star=True, stream_name="name")
-    data = write_bytes(
-        [*quads, Quad(quoted, P, quoted, DEFAULT_GRAPH)], options=options, frame_rows=20
-    )
-    return frames_of(data)
-
-
-def frames_of(data: bytes) -> list[bytes]:
-    splitter = FrameSplitter()
-    return [*splitter.feed(data), *splitter.finish()]
+    statements = [*quads, Quad(quoted, P, quoted, DEFAULT_GRAPH)]
+    return list(encode(statements, options=options, frame_rows=20))
 
 
 def outcome(data: bytes) -> list[Any] | JellyError:
@@ -476,14 +468,6 @@ def test_only_errors_in_rows_have_a_row(kernel: Kernel, tail: bytes, row: int | 
     with pytest.raises(WireError) as caught:
         kernel.decode(w.frame(w.options(), *w.SPO) + tail)
     assert (caught.value.frame, caught.value.row) == (0, row)
-
-
-def test_frames_of_a_part_have_the_numbers_of_the_whole(kernel: Kernel) -> None:
-    decoder = kernel.Decoder(GenericFactory(), first_frame=7)
-    assert decoder.decode(w.frame(w.options())).index == 7
-    with pytest.raises(JellyError) as caught:
-        decoder.decode(w.frame(w.spo()))
-    assert (caught.value.frame, caught.value.row) == (8, 0)
 
 
 # Frames out of turn

@@ -1,6 +1,4 @@
-"""Detection of a source's kind by its first bytes: readers do not confuse Jelly-RDF and
-Jelly-Patch, and report which one they got.
-"""
+"""Readers do not confuse Jelly-RDF and Jelly-Patch, and report which one they got."""
 
 from __future__ import annotations
 
@@ -32,14 +30,14 @@ RDF_OPTIONS = [
 ]
 
 
-def rdf(options: StreamOptions = RDF_OPTIONS[0]) -> bytes:
+def rdf(options: StreamOptions) -> bytes:
     encoder = Encoder(options)
     if options.physical_type is PhysicalType.TRIPLES:
         encoder.add([Triple(Iri("urn:s"), Iri("urn:p"), Iri("urn:o"))])
     return encoder.finish()[0]
 
 
-def patch(stream_type: PatchStreamType = PatchStreamType.FLAT) -> bytes:
+def patch(stream_type: PatchStreamType) -> bytes:
     encoder = PatchEncoder(PatchOptions(stream_type=stream_type))
     return (encoder.add([BEGIN, COMMIT, END]) + encoder.finish())[0]
 
