@@ -45,6 +45,7 @@ from jelly_plugins.oxigraph.terms import describe
 
 from .. import programs
 from ..fuzz.comparison import native, native_of
+from .test_columns import batches_of
 from .wire_builder import bytes_field, varint_field
 
 OPTIONS = StreamOptions(physical_type=PhysicalType.QUADS, rdf_star=True)
@@ -100,7 +101,7 @@ def test_threads_with_streams_of_their_own() -> None:
     kernel = native()
     salts = ["a", "b", "c", "d"]
     expected = {
-        salt: [made(kernel, stream(2000, salt)) for made in (quads, text, column_batches)]
+        salt: [made(kernel, stream(2000, salt)) for made in (quads, text, batches_of)]
         for salt in salts
     }
     found: dict[str, Any] = {}
@@ -108,7 +109,7 @@ def test_threads_with_streams_of_their_own() -> None:
     def work(salt: str) -> None:
         for _ in range(5):
             frames = stream(2000, salt)
-            found[salt] = [made(kernel, frames) for made in (quads, text, column_batches)]
+            found[salt] = [made(kernel, frames) for made in (quads, text, batches_of)]
 
     threads = [threading.Thread(target=work, args=(salt,)) for salt in salts]
     for thread in threads:
@@ -126,12 +127,6 @@ def quads(kernel: Any, frames: list[bytes]) -> list[Any]:
 def text(kernel: Any, frames: list[bytes]) -> bytes:
     decoder = kernel.TextDecoder()
     return b"".join(chunk for frame in frames for chunk in decoder.decode(frame))
-
-
-def column_batches(kernel: Any, frames: list[bytes]) -> list[Any]:
-    decoder = kernel.ColumnDecoder()
-    batches = [columns for frame in frames for columns in decoder.decode(frame)]
-    return [*batches, *decoder.finish()]
 
 
 def test_operations_in_reference_cycles_are_collected() -> None:

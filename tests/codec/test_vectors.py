@@ -1,12 +1,12 @@
-"""The conformance vectors that readers reject, on both kernels: the kind of each error, and its
-position, which the manifests have. ``test_checklist`` has the rules that no vector breaks.
+"""The conformance vectors on both kernels. Of those that readers reject: the kind of each error,
+and its position, which the manifests have. ``test_checklist`` has the rules that no vector breaks.
 """
 
 from __future__ import annotations
 
 from fnmatch import fnmatch
 from itertools import chain
-from typing import Final
+from typing import Any, Final
 
 import pytest
 
@@ -26,7 +26,7 @@ from jelly_plugins.errors import (
     WireError,
 )
 
-from .conftest import Kernel
+from .conftest import Kernel, load_kernel
 
 #: By the names of vectors, of which the first that matches counts: the error, and what its message
 #: has a part of.
@@ -69,25 +69,37 @@ CASES: Final = [
     for folder in ("from_jelly", "patch_from_jelly")
     for case in read_suite(VECTORS / folder)
     # Text is detected before there are frames.
-    if not case.positive and not case.name.endswith("neg_text")
+    if not case.name.endswith("neg_text")
 ]
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_readers_reject(kernel: Kernel, case: Case) -> None:
-    folder, _, name = case.name.partition("/")
-    error, words = next(
-        found for each, found in ERRORS.items() if fnmatch(name.replace("neg_", ""), each)
-    )
+def decode(kernel: Kernel, case: Case) -> list[Any]:
+    """Decode the frames of a case."""
     [source] = case.actions
     splitter = FrameSplitter()
-    if folder == "from_jelly":
-        decoder = kernel.Decoder(GenericFactory())
-    else:
+    if case.name.startswith("patch"):
         decoder = kernel.PatchDecoder(GenericFactory(), strict=True)
-    with pytest.raises(error, match=words) as caught:  # noqa: PT012
-        for frame in chain(splitter.feed(source.read_bytes()), splitter.finish()):
-            decoder.decode(frame)
-        decoder.finish()
+    else:
+        decoder = kernel.Decoder(GenericFactory())
+    frames = chain(splitter.feed(source.read_bytes()), splitter.finish())
+    return [*map(decoder.decode, frames), decoder.finish(), decoder.options]
+
+
+@pytest.mark.parametrize(
+    "case", [case for case in CASES if not case.positive], ids=lambda case: case.name
+)
+def test_readers_reject(kernel: Kernel, case: Case) -> None:
+    name = case.name.partition("/")[2].replace("neg_", "")
+    error, words = next(found for each, found in ERRORS.items() if fnmatch(name, each))
+    with pytest.raises(error, match=words) as caught:
+        decode(kernel, case)
     if case.rejected_at is not None:
         assert (caught.value.frame, caught.value.row) == case.rejected_at
+
+
+def test_readers_accept() -> None:
+    """``tests/conformance`` compares the contents with those expected."""
+    for case in CASES:
+        if case.positive:
+            expected = decode(load_kernel("python"), case)
+            assert decode(load_kernel("native"), case) == expected, case.name
