@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -109,8 +110,14 @@ def end(process: subprocess.Popen[bytes], number: int | None = None) -> Done:
     """
     if number is not None:
         process.send_signal(number)
-    out, err = process.communicate(timeout=60)
+    out, err = process.communicate()
     return Done(process.returncode, out, err.decode())
+
+
+def wait_until(condition: Callable[[], bool]) -> None:
+    """Wait without a bound: the time limit of a test is there for what never comes."""
+    while not condition():
+        time.sleep(0.01)
 
 
 def triples_file(folder: Path, name: str = "x.jelly") -> Path:

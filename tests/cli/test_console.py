@@ -40,7 +40,7 @@ def on_a_terminal(*arguments: str | Path, stream: str = "stderr") -> tuple[int, 
         # A terminal buffers little: unread output would block the command.
         reading = threading.Thread(target=lambda: shown.extend(_all_of(ours)))
         reading.start()
-        other, error = process.communicate(timeout=60)
+        other, error = process.communicate()
         reading.join()
     os.close(ours)
     return process.returncode, other or error or b"", b"".join(shown)

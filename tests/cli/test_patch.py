@@ -7,7 +7,6 @@ import json
 import os
 import re
 import signal
-import time
 from itertools import pairwise
 from pathlib import Path
 
@@ -19,7 +18,7 @@ from jelly_plugins.codec import PatchOptions, PatchStatementType, PatchStreamTyp
 from jelly_plugins.oxigraph import count_quads, positions
 from jelly_plugins.patch import PatchReader, check, read_patches
 
-from .command import assert_failed, end, jelly, jelly_process, started, triples_file
+from .command import assert_failed, end, jelly, jelly_process, started, triples_file, wait_until
 
 #: A log of two patches; the second has an aborted transaction.
 LOG = b"""\
@@ -204,17 +203,11 @@ def test_follow_until_interrupted(tmp_path: Path) -> None:
     middle = LOG.index(b"H id <urn:2>")
     path, folder = log_file(tmp_path, text=LOG[:middle]), tmp_path / "store"
 
-    def wait_for(count: int) -> None:
-        deadline = time.monotonic() + 60
-        while positions_of(folder) != [f"<urn:{count}>"]:
-            assert time.monotonic() < deadline
-            time.sleep(0.05)
-
     with started("patch", "apply", path, "--store", folder, "--follow") as process:
-        wait_for(1)
+        wait_until(lambda: positions_of(folder) == ["<urn:1>"])
         with path.open("ab") as log:
             log.write(LOG[middle:])
-        wait_for(2)
+        wait_until(lambda: positions_of(folder) == ["<urn:2>"])
         assert end(process, signal.SIGINT).code == 130
     assert literals(folder) == {"one", "three"}
 

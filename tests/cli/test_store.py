@@ -9,16 +9,12 @@ import os
 import stat
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 from pyoxigraph import Literal, NamedNode, Quad, Store
 
 from jelly_plugins import Iri, StreamOptions, Triple, read, write
-from jelly_plugins.formats.convert import read_statements
-from jelly_plugins.io.sources import Format
 from jelly_plugins.patch import BEGIN, COMMIT, Patch, add, write_patches
-from jelly_plugins.reserved import BOOKKEEPING_IRI
 from jelly_plugins.tools.compare import compare_datasets
 
 from .command import EX, QUADS, TRIPLES, Done, assert_failed, jelly, quads_file, triples_file
@@ -100,31 +96,6 @@ def test_quoted_triples_are_reified_on_request(tmp_path: Path) -> None:
     gc.collect()
     assert jelly("load", path, "--store", folder, "--reify").code == 0
     assert size(folder) == 2
-
-
-@pytest.mark.parametrize("form", Format)
-def test_dump_writes_every_format(form: Format, tmp_path: Path) -> None:
-    folder, out = tmp_path / "store", tmp_path / f"dumped.{form}"
-    assert jelly("load", quads_file(tmp_path), "--store", folder).code == 0
-    # A graph that replays keep, which is hidden from users.
-    Store(str(folder)).add(
-        Quad(NamedNode("urn:s"), NamedNode("urn:p"), NamedNode("urn:o"), NamedNode(BOOKKEEPING_IRI))
-    )
-
-    def statements() -> list[Any]:
-        again = tmp_path / "again.nq"
-        assert jelly("convert", out, "-o", again, "--force").code == 0
-        return list(read_statements(again, Format.N_QUADS))
-
-    done = jelly("dump", "--store", folder, "-o", out)
-    if form.has_graphs:
-        assert done.code == 0
-        assert compare_datasets(QUADS, statements())
-    else:
-        assert_failed(done, 1, f"{folder}: a quad", "in a named graph")
-    graph = ["--graph", "http://example.org/g"]
-    assert jelly("dump", "--store", folder, "-o", out, "--force", *graph).code == 0
-    assert compare_datasets(TRIPLES, statements())
 
 
 def test_folders_that_are_no_stores(tmp_path: Path) -> None:

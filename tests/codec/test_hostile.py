@@ -32,7 +32,6 @@ from jelly_plugins import (
     read_frames,
 )
 from jelly_plugins.codec import (
-    FrameSplitter,
     GenericFactory,
     PatchEncoder,
     PatchOptions,
@@ -50,14 +49,13 @@ from jelly_plugins.codec.patch.operations import (
     delete_namespace,
     header,
 )
-from jelly_plugins.io.streams import write_bytes
+from jelly_plugins.io.streams import encode
 from jelly_plugins.patch import PatchReader
 
 from .. import programs
 from . import wire_builder as w
 from .conftest import FORMATS, Format, Kernel
 from .input_kinds import Trickle
-from .real_data import weather_frames
 
 S, P, OB = Iri("urn:s"), Iri("urn:p"), Iri("urn:o")
 SPO = Triple(S, P, OB)
@@ -72,15 +70,8 @@ def our_stream() -> list[bytes]:
         for g in (DEFAULT_GRAPH, BlankNode("g"), Iri("urn:g"))
     ]
     options = StreamOptions(physical_type=PhysicalType.QUADS, rdf_star=True, stream_name="name")
-    data = write_bytes(
-        [*quads, Quad(quoted, P, quoted, DEFAULT_GRAPH)], options=options, frame_rows=20
-    )
-    return frames_of(data)
-
-
-def frames_of(data: bytes) -> list[bytes]:
-    splitter = FrameSplitter()
-    return [*splitter.feed(data), *splitter.finish()]
+    statements = [*quads, Quad(quoted, P, quoted, DEFAULT_GRAPH)]
+    return list(encode(statements, options=options, frame_rows=20))
 
 
 def outcome(data: bytes) -> list[Any] | JellyError:
@@ -97,16 +88,14 @@ def outcome(data: bytes) -> list[Any] | JellyError:
     return error
 
 
-@pytest.mark.parametrize("source", ["ours", "weather"])
-def test_truncation_at_any_byte(source: str) -> None:
-    frames = our_stream() if source == "ours" else weather_frames()[:2]
+def test_truncation_at_any_byte() -> None:
+    frames = our_stream()
     data = w.stream(*frames)
     whole = list(read(data))
     ends = {0: 0}
     for number in range(1, len(frames) + 1):
         ends[len(w.stream(*frames[:number]))] = number
-    step = 1 if len(data) < 10_000 else 7
-    for end in sorted({*range(0, len(data), step), *ends}):
+    for end in range(len(data) + 1):
         result = outcome(data[:end])
         if end in ends:
             # Empty input is an empty stream.
@@ -239,18 +228,6 @@ def test_an_iri_has_a_limit(kernel: Kernel) -> None:
         kernel.decode(w.frame(*parts), limits=Limits(string_bytes=20))
 
 
-BAD_UTF_8 = [b"\xff", b"\xc3", b"\xed\xa0\x80", b"\xc0\x80", b"\xf5\x80\x80\x80", b"abc\x80"]
-
-
-@pytest.mark.parametrize("value", BAD_UTF_8, ids=bytes.hex)
-@pytest.mark.parametrize("field", with_bytes(b""))
-def test_bad_utf_8_in_every_string(kernel: Kernel, field: str, value: bytes) -> None:
-    with pytest.raises(WireError, match="not valid UTF-8") as caught:
-        kernel.decode(with_bytes(value)[field])
-    assert caught.value.frame == 0
-    assert (caught.value.row is None) == (field == "metadata key")
-
-
 def test_bad_utf_8_in_a_long_string(kernel: Kernel) -> None:
     """The kernel checks long text with other code: it must accept exactly the bytes that Python
     decodes.
@@ -285,28 +262,6 @@ def test_bad_utf_8_in_a_long_string(kernel: Kernel) -> None:
 
 
 @pytest.mark.parametrize(
-    "broken",
-    [
-        bytes_field(1, bytes_field(5, b"\xff")),
-        bytes_field(1, bytes_field(4, bytes_field(3, b"\x0a"))),
-    ],
-)
-def test_messages_without_fields_are_checked(kernel: Kernel, broken: bytes) -> None:
-    parts = [w.options(w.GRAPHS), w.graph_start(w.default_graph()), w.graph_end()]
-    with pytest.raises(WireError):
-        kernel.decode(w.frame(*parts[: 2 if broken[2] == 0x2A else 1], broken))
-
-
-@pytest.mark.parametrize("wire_type", [0, 1, 5])
-@pytest.mark.parametrize("row", [1, 2, 3, 4, 5, 6, 9, 10, 11])
-def test_rows_of_the_wrong_wire_type(kernel: Kernel, row: int, wire_type: int) -> None:
-    payload = {0: b"\x01", 1: bytes(8), 5: bytes(4)}[wire_type]
-    broken = bytes_field(1, varint(row << 3 | wire_type) + payload)
-    with pytest.raises(WireError, match=f"field {row} of RdfStreamRow has the wrong wire type"):
-        kernel.decode(w.frame(w.options(), broken))
-
-
-@pytest.mark.parametrize(
     ("tail", "match"),
     [
         *((varint(20 << 3 | number) + bytes(20), "wire type") for number in (3, 4, 6, 7)),
@@ -324,20 +279,6 @@ def test_fields_of_statements_of_the_wrong_wire_type(kernel: Kernel) -> None:
         broken = w.row(3, varint(number << 3) + b"\x01")
         with pytest.raises(WireError, match="wrong wire type"):
             kernel.decode(w.frame(w.options(w.QUADS, generalized=True, star=True), broken))
-
-
-def test_the_pre_release_dialect_is_rejected_clearly(kernel: Kernel) -> None:
-    """That dialect has boxed terms, other field numbers, and stream types in other fields."""
-    # Its options: stream_name 1, stream_type 2, …, max_name_table_size 5 and so on, version 9.
-    old = w.row(1, bytes.fromhex("1001" + "28a01f" + "309601" + "3820" + "4801"))
-    with pytest.raises(JellyError) as caught:
-        kernel.decode(w.frame(old))
-    assert isinstance(caught.value, OptionsError | WireError)
-    # Its triples: each of the first three fields is a boxed term.
-    iri = bytes_field(1, b"\x10\x01")
-    boxed = w.row(2, bytes_field(1, iri) + bytes_field(2, iri) + bytes_field(3, iri))
-    with pytest.raises(JellyError):
-        kernel.decode(w.frame(w.options(), *w.SPO, boxed))
 
 
 # Depth
@@ -376,17 +317,6 @@ except JellyError as error:
     print(type(error).__name__, str(error).split("(")[-1].rstrip(")"))
 print((peak() - before) // 1_000_000)
 """
-
-
-def repeats() -> bytes:
-    """20 MB of rows of four bytes that repeat a statement."""
-    return w.frame(w.options(), *w.SPO, w.spo()) + w.triple() * 5_000_000
-
-
-def near_repeats() -> bytes:
-    """Hundreds of thousands of statements that differ only in a blank node."""
-    pair = w.triple(o=w.bnode("a")) + w.triple(o=w.bnode("b"))
-    return w.frame(w.options(), *w.SPO, w.spo()) + pair * 200_000
 
 
 def expansion() -> bytes:
@@ -432,8 +362,6 @@ def tables() -> bytes:
 
 ATTACKS = {
     # The expected result, and the maximum number of megabytes.
-    "repeats": ("LimitError Limits.frame_rows|LimitError Limits.frame_repeats", 120),
-    "near_repeats": ("read 400001", 120),
     "expansion": ("LimitError Limits.frame_expansion", 350),
     "many_expansions": ("LimitError Limits.frame_expansion", 350),
     "datatypes": ("LimitError Limits.frame_expansion", 100),
@@ -452,7 +380,7 @@ def test_attacks_end_in_bounded_memory(kernel: Kernel, attack: str) -> None:
     assert done.stderr == ""
     result, used = done.stdout.splitlines()
     # The message names the command's option for the limit.
-    assert result.partition(",")[0] in expected.split("|")
+    assert result.partition(",")[0] == expected
     assert int(used) < megabytes
 
 
@@ -480,17 +408,10 @@ TEXTS = [
 
 
 @pytest.mark.parametrize("text", TEXTS, ids=lambda text: text[:10])
-@pytest.mark.parametrize("times", [1, 1000])
-def test_text_is_detected(text: bytes, times: int) -> None:
-    with pytest.raises(SourceError, match="text, not Jelly"):
-        list(read(text * times))
-
-
-def test_text_is_detected_in_any_kind_of_source() -> None:
-    for text in TEXTS:
-        for source in (Trickle(text), gzip.compress(text)):
-            with pytest.raises(SourceError, match="text, not Jelly"):
-                list(read(source))  # type: ignore[arg-type]
+def test_text_is_detected(text: bytes) -> None:
+    for source in (text, text * 1000, Trickle(text), gzip.compress(text)):
+        with pytest.raises(SourceError, match="text, not Jelly"):
+            list(read(source))  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("size", range(100))
@@ -547,14 +468,6 @@ def test_only_errors_in_rows_have_a_row(kernel: Kernel, tail: bytes, row: int | 
     with pytest.raises(WireError) as caught:
         kernel.decode(w.frame(w.options(), *w.SPO) + tail)
     assert (caught.value.frame, caught.value.row) == (0, row)
-
-
-def test_frames_of_a_part_have_the_numbers_of_the_whole(kernel: Kernel) -> None:
-    decoder = kernel.Decoder(GenericFactory(), first_frame=7)
-    assert decoder.decode(w.frame(w.options())).index == 7
-    with pytest.raises(JellyError) as caught:
-        decoder.decode(w.frame(w.spo()))
-    assert (caught.value.frame, caught.value.row) == (8, 0)
 
 
 # Frames out of turn
@@ -655,32 +568,3 @@ def test_errors_of_a_factory(kernel: Kernel, format_: Format, call: str) -> None
     # Errors that are not of terms pass unchanged.
     for other in (KeyError("x"), TypeError("x"), RuntimeError("x"), OSError("x")):
         assert raised(kernel, format_, call, other) is other
-
-
-def test_a_factory_is_called_once_for_each_distinct_term(kernel: Kernel) -> None:
-    calls: list[Any] = []
-
-    class Counting(GenericFactory):
-        def iri(self, value: str) -> Any:  # type: ignore[override]
-            calls.append(value)
-            return Iri(value)
-
-        def literal(self, *parts: Any) -> Any:  # type: ignore[override]
-            calls.append(parts)
-            return Literal(*parts)
-
-    found = []
-    # Terms may compete for the same slots of the kernel's cache. This happens to some of these
-    # terms in about one run of a hundred, so that the test uses four sets of terms.
-    for name in ("one", "two", "three", "four"):
-        statements = [
-            Triple(Iri(f"urn:{name}/{n % 10}"), P, Literal(f"{name} {n % 7}")) for n in range(1000)
-        ]
-        frames = kernel.encode(statements, StreamOptions(max_name_table_size=8))
-        calls.clear()
-        decoded = kernel.decode(*kernel.encode(statements), factory=Counting())
-        assert len(set(calls)) == 18
-        found.append(len(calls))
-        assert [statement for frame in decoded for statement in frame.statements] == statements
-        assert kernel.statements(*frames) == statements
-    assert min(found) == 18

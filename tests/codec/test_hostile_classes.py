@@ -10,15 +10,12 @@ import pytest
 import rdflib
 
 from jelly_plugins import BlankNode, Iri, JellyError, PhysicalType, Quad, StreamOptions, Triple
-from jelly_plugins.codec import DEFAULT_LIMITS, GenericFactory
-from jelly_plugins.codec.patch.encoder import PatchEncoder
+from jelly_plugins.codec import GenericFactory
 from jelly_plugins.codec.patch.operations import END, Operation, OperationKind, add
 from jelly_plugins.codec.patch.options import PatchOptions, PatchStatementType, PatchStreamType
-from jelly_plugins.codec.text.ntriples import Dialect, LineParser
 from jelly_plugins.jena import JenaFormat, write
 from jelly_plugins.rdflib.terms import EncoderTerms
 
-from ..fuzz.comparison import native
 from .conftest import Kernel
 
 S, P, O, G = (Iri(f"urn:{letter}") for letter in "spog")  # noqa: E741
@@ -118,15 +115,3 @@ def test_a_length_reserves_no_memory_for_rdflib() -> None:
     assert list(map(len, batch)) == [4, 4]
     [batch] = terms.statements([Endless()], (terms.term(uri),))
     assert list(map(len, batch)) == [6]
-
-
-@pytest.mark.parametrize("wrong", [None, 7, ("a", "b")])
-def test_values_that_are_not_text(wrong: object) -> None:
-    """Python's own error reports them."""
-    parser = LineParser(Dialect.RDF_1_2, False, False, DEFAULT_LIMITS, quads=True)
-    with pytest.raises((TypeError, AttributeError)):
-        PatchEncoder(PatchOptions()).add_lines(OperationKind.ADD, wrong, parser)  # type: ignore[arg-type]
-    with pytest.raises((TypeError, AttributeError)):
-        native().PatchEncoder(PatchOptions()).add_patch([], b"", wrong, parser)
-    with pytest.raises(TypeError):
-        native().plain_lines(wrong)

@@ -40,11 +40,12 @@ from jelly_plugins.codec.patch.operations import (
 from jelly_plugins.codec.rdf.decoder import count_rows
 from jelly_plugins.codec.rdf.rules import Row
 from jelly_plugins.codec.text.transcoding import TextDecoder, TextEncoder
-from jelly_plugins.errors import JellyError, LimitError, OrderError, WireError
+from jelly_plugins.errors import JellyError, OrderError, WireError
 from jelly_plugins.oxigraph.terms import describe
 
 from .. import programs
 from ..fuzz.comparison import native, native_of
+from .test_columns import batches_of
 from .wire_builder import bytes_field, varint_field
 
 OPTIONS = StreamOptions(physical_type=PhysicalType.QUADS, rdf_star=True)
@@ -100,7 +101,7 @@ def test_threads_with_streams_of_their_own() -> None:
     kernel = native()
     salts = ["a", "b", "c", "d"]
     expected = {
-        salt: [made(kernel, stream(2000, salt)) for made in (quads, text, column_batches)]
+        salt: [made(kernel, stream(2000, salt)) for made in (quads, text, batches_of)]
         for salt in salts
     }
     found: dict[str, Any] = {}
@@ -108,7 +109,7 @@ def test_threads_with_streams_of_their_own() -> None:
     def work(salt: str) -> None:
         for _ in range(5):
             frames = stream(2000, salt)
-            found[salt] = [made(kernel, frames) for made in (quads, text, column_batches)]
+            found[salt] = [made(kernel, frames) for made in (quads, text, batches_of)]
 
     threads = [threading.Thread(target=work, args=(salt,)) for salt in salts]
     for thread in threads:
@@ -126,12 +127,6 @@ def quads(kernel: Any, frames: list[bytes]) -> list[Any]:
 def text(kernel: Any, frames: list[bytes]) -> bytes:
     decoder = kernel.TextDecoder()
     return b"".join(chunk for frame in frames for chunk in decoder.decode(frame))
-
-
-def column_batches(kernel: Any, frames: list[bytes]) -> list[Any]:
-    decoder = kernel.ColumnDecoder()
-    batches = [columns for frame in frames for columns in decoder.decode(frame)]
-    return [*batches, *decoder.finish()]
 
 
 def test_operations_in_reference_cycles_are_collected() -> None:
@@ -181,13 +176,6 @@ def test_generic_terms_among_those_of_a_backend(value: Any) -> None:
         made.append([*found, encoder.add([END])])
     assert made[0] == made[1]
     assert len(made[0]) == (1 if value == "urn:a" else 3)
-
-
-def test_rows_without_a_kind_are_rejected() -> None:
-    for encoder in (native().PatchEncoder(PatchOptions()), PatchEncoder(PatchOptions())):
-        with pytest.raises(KeyError):
-            encoder.add([(None, Quad(Iri("urn:s"), Iri("urn:p"), Iri("urn:o"), Iri("urn:g")))])
-        assert not encoder.inside_patch
 
 
 def test_text_of_repeats_is_yielded_in_bounded_chunks() -> None:
@@ -244,13 +232,6 @@ def test_the_environment_chooses_the_reference(
     assert without.stdout == "False\n"
     for part in ("imported from its sources", "pip install -e ."):
         assert (part in without.stderr) == (chosen != "1")
-
-
-@pytest.mark.parametrize("limits", [Limits(frame_bytes=80), Limits(string_bytes=3)])
-def test_limits_hold_for_text(limits: Limits) -> None:
-    encoder = native().TextEncoder(StreamOptions(), limits=limits)
-    with pytest.raises(LimitError):
-        encoder.feed(b"<urn:some:subject> <urn:some:predicate> <urn:some:object> .\n")
 
 
 def test_a_statement_that_is_rejected_does_not_count() -> None:

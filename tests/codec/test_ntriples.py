@@ -141,14 +141,6 @@ def test_relative_iris() -> None:
     assert list(parse_ntriples(text, relative_iris=True)) == [Triple(Iri(""), Iri("#p"), O)]
 
 
-def test_version_directive() -> None:
-    text = f' VERSION "1.2" # x\n{LINE}'
-    for dialect in (Dialect.RDF_STAR, Dialect.RDF_1_2):
-        assert list(parse_ntriples(text, dialect=dialect)) == [Triple(S, P, O)]
-    with pytest.raises(TextError):
-        list(parse_ntriples(text, dialect=Dialect.RDF_1_1))
-
-
 @pytest.mark.parametrize(
     ("line", "message"),
     [

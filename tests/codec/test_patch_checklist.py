@@ -1,7 +1,7 @@
 """Each rule of Jelly-Patch that Jelly-RDF does not have, for readers and for writers.
 
-In this order: what readers reject, statements, patches, repeats and namespaces, headers,
-transactions. Readers read streams made by hand; Protocol Buffers parses the output of writers.
+``test_vectors`` has what readers reject. Readers read streams made by hand; Protocol Buffers parses
+the output of writers.
 """
 
 from __future__ import annotations
@@ -18,14 +18,12 @@ from jelly_plugins.codec import (
     Limits,
     Literal,
     Operation,
-    OperationKind,
     PatchOptions,
     PatchStatementType,
     PatchStreamType,
     Quad,
     Triple,
 )
-from jelly_plugins.codec.common.wire import bytes_field, varint_field
 from jelly_plugins.codec.patch.operations import (
     ABORT,
     BEGIN,
@@ -45,9 +43,8 @@ from jelly_plugins.errors import (
     StatementError,
     TermError,
     TruncatedError,
-    WireError,
 )
-from jelly_plugins.proto import patch_pb2, rdf_pb2
+from jelly_plugins.proto import patch_pb2
 
 from . import patch_wire as w
 from .conftest import Kernel
@@ -74,91 +71,6 @@ def kinds(*frames: bytes) -> list[str]:
 
 
 # Readers
-
-
-@pytest.mark.parametrize(
-    ("error", "match", "parts"),
-    [
-        (OptionsError, "does not start with its options", [w.start()]),
-        (OptionsError, "version 2", [w.options(version=2)]),
-        (WireError, "ends after", [OF_TRIPLES, w.row(6, b"\x08")]),
-        # Statements and namespaces
-        (StatementError, "graph repeats", [OF_QUADS, *w.SPO, w.add(*w.spo())]),
-        (
-            *(StatementError, "graph in a stream of triples"),
-            [OF_TRIPLES, *w.SPO, w.namespace_add("x", w.iri(), w.default_graph())],
-        ),
-        (
-            *(StatementError, "generalized_statements"),
-            [OF_QUADS, *w.SPO, w.namespace_add("x", w.iri(), w.literal())],
-        ),
-        (StatementError, "without an IRI", [OF_TRIPLES, w.namespace_add("x")]),
-        (
-            *(WireError, "set twice"),
-            [OF_QUADS, w.row(5, bytes_field(4, b"g") + bytes_field(5, b""))],
-        ),
-        # Headers
-        (StatementError, "has no value", [OF_TRIPLES, w.header("id")]),
-        (WireError, "value is set twice", [OF_TRIPLES, w.header("id", w.literal(), w.bnode())]),
-        (
-            *(StatementError, "rdf_star"),
-            [OF_TRIPLES, *w.SPO, w.header("x", w.quoted(*w.spo()))],
-        ),
-        # Patches
-        (OrderError, "PUNCTUATION .* of type", [w.options(w.FRAME), w.mark()]),
-        (OrderError, "PUNCTUATION .* of type", [w.options(w.FLAT), w.mark()]),
-        (OrderError, "PUNCTUATION inside", [w.options(w.PUNCTUATED), w.start(), w.mark()]),
-        # At the end of the frame, so that the last row is valid
-        (OrderError, "patch, ends inside", [w.options(w.FRAME), w.start()]),
-    ],
-)
-def test_readers_reject(
-    kernel: Kernel, error: type[JellyError], match: str, parts: list[bytes]
-) -> None:
-    with pytest.raises(error, match=match) as caught:
-        kernel.operations(w.frame(*parts))
-    last = len(parts) - 1
-    assert (caught.value.frame, caught.value.row) == (0, last)
-
-
-@pytest.mark.parametrize(
-    ("frames", "expected"),
-    [
-        # Unknown fields are skipped, as everywhere.
-        ([w.frame(OF_TRIPLES, w.row(6, varint_field(1, 1)), w.commit())], [BEGIN, COMMIT, END]),
-        # The options must be in the first row, but not in the first frame.
-        ([w.frame(), w.frame(w.options(w.FLAT))], [END]),
-        ([w.frame(), w.frame(w.options(w.FRAME))], [END]),
-        # Options may be repeated.
-        (
-            [w.frame(w.options(w.FLAT), w.start(), w.options(w.FLAT)), w.frame(w.commit())],
-            [BEGIN, COMMIT, END],
-        ),
-        (
-            [w.frame(w.options(star=True), *w.SPO, w.header("x", w.quoted(*w.spo())))],
-            [header("x", SPO), END],
-        ),
-        (
-            [
-                w.frame(OF_QUADS, *w.SPO, w.add(*w.spo(w.bnode("g"))), w.delete(w.bnode("s"))),
-            ],
-            [
-                add(Quad(S, P, OB, BlankNode("g"))),
-                delete(Quad(BlankNode("s"), P, OB, BlankNode("g"))),
-                END,
-            ],
-        ),
-        ([w.frame(OF_TRIPLES, w.namespace_delete("x"))], [delete_namespace("x"), END]),
-    ],
-)
-def test_readers_accept(kernel: Kernel, frames: list[bytes], expected: list[Operation]) -> None:
-    assert kernel.operations(*frames) == expected
-
-
-@pytest.mark.parametrize("stream", [w.FLAT, w.PUNCTUATED])
-def test_a_transaction_ends_before_the_stream(kernel: Kernel, stream: PatchStreamType) -> None:
-    with pytest.raises(TruncatedError, match="ends inside a transaction"):
-        kernel.operations(w.frame(w.options(stream), w.start()), w.frame())
 
 
 @pytest.mark.parametrize(
@@ -247,13 +159,6 @@ def test_writers_keep_within_the_limits(kernel: Kernel) -> None:
         kernel.encode_patches([*[add(SPOG)] * 4, END], FRAME, limits=limits)
 
 
-def test_statements_are_quads_on_the_wire(kernel: Kernel) -> None:
-    for options, statement in ((TRIPLES, SPO), (PUNCTUATED, SPOG)):
-        row = rows(*kernel.encode_patches([delete(statement), END], options))[-2]
-        assert isinstance(row.statement_delete, rdf_pb2.RdfQuad)
-        assert row.statement_delete.HasField("g_iri") is (options is PUNCTUATED)
-
-
 @pytest.mark.parametrize(
     ("operation", "options", "error", "match"),
     [
@@ -287,12 +192,6 @@ def test_rejected_operations_change_nothing(
         encoder.add([operation])
     frames = encoder.add([good, END])
     assert kernel.operations(*frames) == [good, good, END]
-
-
-def test_writers_write_what_is_declared(kernel: Kernel) -> None:
-    options = PatchOptions(rdf_star=True, generalized_statements=True)
-    operations = [header("x", SPO), add_namespace("x", S, Literal("g")), END]
-    assert kernel.operations(*kernel.encode_patches(operations, options)) == operations
 
 
 def test_writers_end_patches_as_the_stream_type_requires(kernel: Kernel) -> None:
@@ -376,14 +275,6 @@ def test_writers_omit_repeated_terms(kernel: Kernel) -> None:
     assert graphs == [None, "g_iri"]
 
 
-def test_headers_never_repeat(kernel: Kernel) -> None:
-    value = Literal("v", datatype="urn:d")
-    operations = [header("id", value), header("id", value), header("", S), header("", S), END]
-    frames = kernel.encode_patches(operations)
-    assert kernel.operations(*frames) == operations
-    assert all(row.header.WhichOneof("value") for row in rows(*frames) if row.HasField("header"))
-
-
 @pytest.mark.parametrize("continues", [False, True])
 def test_concatenated_streams_with_the_same_options_are_one_stream(
     kernel: Kernel, continues: bool
@@ -400,11 +291,3 @@ def test_concatenated_streams_with_the_same_options_are_one_stream(
         assert kinds(*frames).count("options") == (1 if continues else 4)
         assert kernel.operations(*frames) == first + second * 3
     assert kernel.encode_patches([], FRAME, continues=True) == []
-
-
-def test_operations_are_what_their_numbers_say() -> None:
-    fields = patch_pb2.RdfPatchRow.DESCRIPTOR.fields_by_number
-    names = {kind: fields[kind].name for kind in OperationKind}
-    assert names[OperationKind.ADD_NAMESPACE] == "namespace_add"
-    assert names[OperationKind.ABORT] == "transaction_abort"
-    assert names[OperationKind.END] == "punctuation"

@@ -96,15 +96,6 @@ def test_quads_of_named_graphs_need_a_format_with_graphs(source: Format, tmp_pat
     assert [each.name for each in tmp_path.iterdir()] == [path.name]
 
 
-def test_errors_of_text_have_a_line_but_no_frame(tmp_path: Path) -> None:
-    path = tmp_path / "x.nt"
-    path.write_bytes(NT + b"nonsense\n")
-    with pytest.raises(TextError) as caught:
-        convert(path, tmp_path / "x.ttl")
-    assert (caught.value.source, caught.value.line, caught.value.frame) == (str(path), 3, None)
-    assert [each.name for each in tmp_path.iterdir()] == ["x.nt"]
-
-
 # Several sources
 
 
@@ -243,58 +234,12 @@ def test_the_error_without_protobuf_names_the_extra(
         converted(source, *forms)
 
 
-# Progress
-
-
 @cache
 def numbered(form: str, number: int) -> bytes:
     """Different triples in a format."""
     if form != "jelly":
         return converted(numbered("jelly", number), "jelly", form)
     return write_bytes(Triple(Iri(f"urn:{n}"), P, S) for n in range(number))
-
-
-@pytest.mark.parametrize(
-    ("source", "target"),
-    [
-        *(("jelly", target) for target in ("jelly", "nt", "ttl", "rt", "jelly-text")),
-        *((source, "nt") for source in ("nt", "ttl", "rt", "jelly-text")),
-        *((source, "jelly") for source in ("nt", "several", "written again")),
-    ],
-)
-def test_progress_counts_what_was_converted(source: str, target: str) -> None:
-    number = 25_000
-    sources: Any = numbered(source if source in list(Format) else "nt", number)
-    formats: Any = source
-    settings = ConversionSettings()
-    if source == "several":
-        sources, formats, number = [sources, TURTLE], ["nt", "ttl"], number + 2
-    elif source == "written again":
-        settings = ConversionSettings(delimited=False)
-        sources, formats, number = sources + QUOTED, "nt", number + 1
-    reported: list[int] = []
-    result = convert(
-        sources,
-        io.BytesIO(),
-        source_format=formats,
-        target_format=target,
-        settings=settings,
-        progress=reported.append,
-    )
-    if (source, target) == ("jelly", "jelly-text"):
-        assert not reported
-    else:
-        assert sum(reported) == result.statements == number
-        assert len(reported) == 3 or source == "written again"
-
-
-def test_an_error_of_progress_ends_the_conversion(tmp_path: Path) -> None:
-    def stop(_: int) -> None:
-        raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        convert(10_000 * NT, tmp_path / "x.jelly", source_format="nt", progress=stop)
-    assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize("target", Format)
@@ -324,26 +269,12 @@ def grouped() -> bytes:
     return frames_of(frames, StreamOptions(logical_type=LogicalType.GRAPHS, version=2), True)
 
 
-@pytest.mark.parametrize(
-    ("wanted", "subjects"),
-    [
-        (Frames(1, 2), "x:1 x:2"),
-        (Frames(3, None), "x:3 x:4"),
-        (Frames(4, 9), "x:4"),
-        (Frames(0, 0), "x:0"),
-    ],
-)
-def test_selected_frames(wanted: Frames, subjects: str, grouped: bytes) -> None:
-    with read_frames(converted(grouped, "jelly", "jelly", take_frames=wanted)) as frames:
+def test_selected_frames(grouped: bytes) -> None:
+    """``jelly convert --take-frames`` has which they are."""
+    with read_frames(converted(grouped, "jelly", "jelly", take_frames=Frames(3, None))) as frames:
         assert frames.options.logical_type == LogicalType.GRAPHS
-        found = list(frames)
-    assert " ".join(row.subject.value for frame in found for row in frame.statements) == subjects  # type: ignore[union-attr]
-    assert found[0].namespaces == [("x", Iri("x:"))]
-    lines = converted(grouped, "jelly", "nt", take_frames=wanted)
-    assert lines.count(b"\n") == len(subjects.split())
-
-
-def test_selected_frames_that_do_not_exist(grouped: bytes) -> None:
+        assert next(iter(frames)).namespaces == [("x", Iri("x:"))]
+    assert converted(grouped, "jelly", "nt", take_frames=Frames(3, None)).count(b"\n") == 2
     with pytest.raises(SourceError, match="no frame 5: the stream has 5"):
         converted(grouped, "jelly", "nt", take_frames=Frames(5, None))
     # Data after the selection is not read.

@@ -8,10 +8,8 @@ from typing import Any
 
 import pyoxigraph
 import pytest
-import rdflib
 
-from jelly_plugins import Iri, Literal, oxigraph, read_frames
-from jelly_plugins import rdflib as backend
+from jelly_plugins import Iri, Literal, read_frames
 from jelly_plugins.codec import DEFAULT_LIMITS, Limits
 from jelly_plugins.errors import LimitError, TextError
 from jelly_plugins.formats.convert import read_statements
@@ -57,14 +55,6 @@ def objects(document: bytes | str, **settings: Any) -> list[Any]:
 )
 def test_remote_contexts(document: str, count: int, given: Any) -> None:
     assert len(objects(document, contexts=given, base="http://s.example/")) == count
-
-
-def test_remote_contexts_everywhere() -> None:
-    document = b'{"@context": "http://s.example/b", "name": 1}'
-    for target in (rdflib.Graph(), rdflib.Graph(store="Oxigraph")):
-        assert backend.load(target, document, format="jsonld", contexts=CONTEXTS) == 1
-    oxigraph.load(pyoxigraph.Store(), document, format="jsonld", contexts=CONTEXTS)
-    assert converted(document, "jsonld", "nt", contexts=CONTEXTS).count(b"<urn:name>") == 1
 
 
 def fail(iri: str) -> Any:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import io
-import time
 import tracemalloc
 from itertools import permutations
 from typing import Any
@@ -386,7 +385,8 @@ def test_namespaces_are_reported() -> None:
 
 
 def test_time_and_memory_are_linear_in_long_tokens() -> None:
-    size = 2 << 20
+    # In chunks so small that quadratic time would not end.
+    size = 1 << 20
     for opening, closing in (
         ('<e:p e:q="', '"/>'),
         ("<e:p>", "</e:p>"),
@@ -396,14 +396,12 @@ def test_time_and_memory_are_linear_in_long_tokens() -> None:
     ):
         for filler in ("x", "&", "> ", "- ", "] "):
             data = document(opening + filler * (size // len(filler)) + closing).encode()
-            started = time.process_time()
             try:
-                for chunk in RdfXmlText().chunks(cut(data, 4096)):
+                for chunk in RdfXmlText().chunks(cut(data, 64)):
                     assert len(chunk) < 3 * size
             except JellyError as error:
                 if opening in ("<e:p>", "<![CDATA[") and filler != "&":
                     raise AssertionError(opening, filler) from error
-            assert time.process_time() - started < 5
 
 
 @pytest.mark.parametrize("in_each", [1, 50])

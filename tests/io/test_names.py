@@ -25,7 +25,6 @@ from jelly_plugins import (
 )
 from jelly_plugins.io.sinks import check_jelly_name
 from jelly_plugins.io.sources import format_named
-from jelly_plugins.io.streams import write_bytes
 from jelly_plugins.rdflib import load
 
 from .writers import JELLY_WRITERS, triples
@@ -53,12 +52,6 @@ def test_names_that_only_writing_jelly_accepts(as_path: Any) -> None:
     for name in ("x.ttl.gz", "x.NQ", "x.txtpb", "x.rt.ZST", "folder.jelly/x.xml"):
         with pytest.raises(SourceError, match="Jelly is written"):
             check_jelly_name(as_path(name))
-
-
-def test_a_format_that_is_given_is_written_whatever_the_name(tmp_path: Path) -> None:
-    path = tmp_path / "x.nt"
-    convert(write_bytes(TRIPLES), path, source_format="jelly", target_format="jelly")
-    assert list(read(path)) == TRIPLES
 
 
 NAMES = {
@@ -115,7 +108,7 @@ def test_notation3_is_named() -> None:
         convert(b"", io.BytesIO(), source_format="N3", target_format="nt")
 
 
-@pytest.mark.parametrize("given", [b"x" * 9999, [b"x" * 9999] * 9999, "<urn:x>\n" * 9999])
+@pytest.mark.parametrize("given", [b"x" * 9999, [b"x" * 9999] * 99, "<urn:x>\n" * 9999])
 def test_messages_do_not_repeat_data_that_is_given_as_a_path_or_a_name(given: Any) -> None:
     file = io.BytesIO()
     name = str(given)

@@ -354,9 +354,3 @@ def test_an_error_of_a_full_disk_names_the_file(tmp_path: Path) -> None:
     with pytest.raises(ConnectionError) as other, open_output(path):
         raise ConnectionResetError(errno.ECONNRESET, "elsewhere")
     assert other.value.filename is None
-
-
-@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no /dev/full here")
-def test_a_full_device() -> None:
-    with pytest.raises(OSError, match="/dev/full"), open_output("/dev/full") as out:
-        out.write(bytes(1 << 20))

@@ -20,12 +20,9 @@ from jelly_plugins import (
     Frame,
     Iri,
     JellyError,
-    LimitError,
-    Limits,
     Literal,
     LogicalType,
     OptionsError,
-    OrderError,
     PhysicalType,
     Quad,
     SourceError,
@@ -41,7 +38,7 @@ from jelly_plugins import (
     write_frames,
 )
 from jelly_plugins.codec import GenericFactory
-from jelly_plugins.io.streams import FrameReader, encode, encode_frames, infer_options, write_bytes
+from jelly_plugins.io.streams import FrameReader, encode, infer_options, write_bytes
 
 from ..codec import wire_builder as w
 from ..codec.conftest import Kernel, kernel
@@ -199,14 +196,6 @@ def test_a_truncated_compressed_stream_names_the_frame() -> None:
 
 
 @pytest.mark.usefixtures("on")
-def test_limits_are_the_callers() -> None:
-    with pytest.raises(LimitError, match="frame_rows"):
-        list(read(DATA, limits=Limits(frame_rows=10)))
-    with pytest.raises(LimitError, match="name_table"):
-        list(read_frames(DATA, limits=Limits(name_table=3999)))
-
-
-@pytest.mark.usefixtures("on")
 def test_terms_are_the_factorys() -> None:
     class Texts(GenericFactory):
         default_graph = "default"  # type: ignore[assignment]
@@ -236,15 +225,6 @@ def test_cat_of_two_files() -> None:
     assert list(read(data, concatenated=True)) == [*TRIPLES, *QUADS[:10], *TRIPLES]
     indexes = [frame.index for frame in read_frames(data, concatenated=True)]
     assert indexes == list(range(len(indexes)))
-
-
-@pytest.mark.usefixtures("on")
-def test_cat_of_two_files_with_the_same_options() -> None:
-    one = write_bytes(TRIPLES[:5])
-    # The options repeat; the entries are set again, with ids that follow the previous ones.
-    assert list(read(one + one, concatenated=True)) == TRIPLES[:5] * 2
-    packed = gzip.compress(one)
-    assert list(read(packed + packed, concatenated=True)) == TRIPLES[:5] * 2
 
 
 def test_empty_frames_before_the_options_are_not_a_stream() -> None:
@@ -306,13 +286,6 @@ def test_the_type_is_that_of_the_first_statement(statements: list[Any], tmp_path
     assert infer_options(None) == infer_options(TRIPLES[0]) != infer_options(QUADS[0])
 
 
-def test_statements_of_two_widths_are_rejected() -> None:
-    with pytest.raises(OrderError, match="4 terms in a stream of physical type TRIPLES"):
-        write_bytes([TRIPLES[0], QUADS[0]])
-    with pytest.raises(OrderError, match="3 terms in a stream of physical type QUADS"):
-        write_bytes([QUADS[0], TRIPLES[0]])
-
-
 @pytest.mark.parametrize("logical", [LogicalType.UNSPECIFIED, LogicalType.DATASETS])
 def test_graphs_end_with_their_frames(logical: LogicalType) -> None:
     options = StreamOptions(physical_type=PhysicalType.GRAPHS, logical_type=logical)
@@ -326,16 +299,6 @@ def test_graphs_end_with_their_frames(logical: LogicalType) -> None:
             read_back.append(frame)
     assert [frame.statements for frame in read_back] == [frame.statements for frame in frames]
     assert [frame.empty_graphs for frame in read_back] == [[BlankNode("e")], []]
-
-
-def test_frames_above_the_limits_are_spread_or_rejected() -> None:
-    limits = Limits(frame_repeats=100)
-    frames: list[Any] = [TRIPLES[:1] * 500, TRIPLES[:2]]
-    written = w.stream(*encode_frames(frames, options=StreamOptions(), limits=limits))
-    assert list(read(written, limits=limits)) == [*frames[0], *frames[1]]
-    grouped = StreamOptions(logical_type=LogicalType.GRAPHS)
-    with pytest.raises(LimitError, match="frame_repeats"):
-        list(encode_frames(frames, options=grouped, limits=limits))
 
 
 def test_writing_is_lazy() -> None:

@@ -24,6 +24,8 @@ from jelly_plugins import (
 from jelly_plugins.io.streams import write_bytes
 from jelly_plugins.messages import convert_messages, write_messages
 
+from ..conversions import converted
+
 #: Called with triples, of which it writes that many statements or messages; with the destination,
 #: and with a callback for the progress.
 Writer = Callable[[list[Triple], Any, Any], object]
@@ -86,9 +88,19 @@ def _converted(source: str, target: str) -> Writer:
         files: list[Any] = [write_bytes(given[:half]), write_bytes(given[half:])]
         if source == "nt":
             files = [b"<urn:a> <urn:p> <urn:o> .\n" * len(given)]
+        elif source != "jelly":
+            files = [converted(each, "jelly", source) for each in files]
         return convert(files, dst, source_format=source, target_format=target, progress=progress)
 
     return call
+
+
+def _written_again(given: list[Triple], dst: Any, progress: Any) -> object:
+    """The last statement changes the options, after most were written."""
+    quoted = b"<urn:s> <urn:p> <<( <urn:a> <urn:b> <urn:c> )>> .\n"
+    data = b"<urn:a> <urn:p> <urn:o> .\n" * (len(given) - 1) + quoted
+    settings = {"source_format": "nt", "target_format": "jelly", "delimited": False}
+    return convert(data, dst, progress=progress, **settings)
 
 
 def _dump(target: str) -> Writer:
@@ -126,8 +138,13 @@ WRITERS: Final[dict[str, Writer]] = {
     },
     **{
         f"{source} to {target}": _converted(source, target)
-        for source in ("jelly", "nt")
-        for target in _TARGETS
+        for source, targets in (
+            ("jelly", (*_TARGETS, "rt")),
+            ("nt", _TARGETS),
+            *((source, ("nt",)) for source in ("ttl", "rt", "jelly-text")),
+        )
+        for target in targets
     },
+    "written again": _written_again,
     **{f"dump in {target}": _dump(target) for target in _TARGETS},
 }

@@ -92,35 +92,12 @@ def encoded(form: JenaFormat, *rows: tuple[str, Any]) -> bytes:
     return out.getvalue()
 
 
-def decoded(form: JenaFormat, data: bytes, name: str) -> list[Any]:
-    """Read rows that are messages of a name."""
-    rows = []
-    if form is JenaFormat.THRIFT:
-        protocol, transport = _compact(data)
-        while transport.cstringio_buf.tell() < len(data):
-            rows.append(_thrift_read(protocol, name))
-        return rows
-    at = 0
-    while at < len(data):
-        size = shift = 0
-        while True:
-            byte = data[at]
-            at += 1
-            size |= (byte & 0x7F) << shift
-            shift += 7
-            if byte < 0x80:
-                break
-        rows.append(_protobuf_value(_protobuf_class(name).FromString(data[at : at + size])))
-        at += size
-    return rows
-
-
 # Thrift
 
 
-def _compact(data: bytes | None = None) -> tuple[Any, Any]:
+def _compact() -> tuple[Any, Any]:
     compact = pytest.importorskip("thrift.protocol.TCompactProtocol")
-    transport = pytest.importorskip("thrift.transport.TTransport").TMemoryBuffer(data)
+    transport = pytest.importorskip("thrift.transport.TTransport").TMemoryBuffer()
     return compact.TCompactProtocol(transport), transport
 
 
@@ -150,23 +127,6 @@ def _thrift_write_value(protocol: Any, kind: Any, value: Any) -> None:
         getattr(protocol, f"write{kind.capitalize()}")(value)
     else:
         _thrift_write(protocol, kind, value)
-
-
-def _thrift_read(protocol: Any, message: str) -> Any:
-    known = {number: (name, kind) for name, kind, number, _ in _SCHEMA[message]}
-    found: dict[str, Any] = {}
-    protocol.readStructBegin()
-    while True:
-        _, code, number = protocol.readFieldBegin()
-        if code == 0:
-            break
-        name, kind = known[number]
-        assert code == _code(kind)
-        read = getattr(protocol, f"read{kind.capitalize()}", None)
-        found[name] = read() if read is not None else _thrift_read(protocol, kind)
-        protocol.readFieldEnd()
-    protocol.readStructEnd()
-    return next(iter(found.items())) if message in _UNIONS else found
 
 
 # Protocol Buffers
@@ -211,14 +171,3 @@ def _protobuf_message(message: Any, value: Any) -> Any:
         else:
             setattr(message, name, member)
     return message
-
-
-def _protobuf_value(message: Any) -> Any:
-    found: dict[str, Any] = {}
-    for field in message.DESCRIPTOR.fields:
-        value = getattr(message, field.name)
-        optional = field.containing_oneof is not None or field.message_type is not None
-        if optional and not message.HasField(field.name):
-            continue
-        found[field.name] = _protobuf_value(value) if field.message_type is not None else value
-    return next(iter(found.items())) if message.DESCRIPTOR.name in _UNIONS else found

@@ -4,24 +4,22 @@ from __future__ import annotations
 
 import gzip
 import io
-import re
-from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import pytest
 import rdflib
-from pyoxigraph import DefaultGraph, Literal, NamedNode, Quad, Store, Triple
+from pyoxigraph import NamedNode, Store
 from rdflib import BNode, Dataset, Graph, URIRef
 from rdflib.compare import isomorphic
 
-from jelly_plugins import BlankNode, Iri, JellyError, Limits, SourceError, StatementError, TermError
+from jelly_plugins import BlankNode, Iri, JellyError, Limits, SourceError, StatementError
 from jelly_plugins import Literal as GenericLiteral
 from jelly_plugins import Triple as GenericTriple
 from jelly_plugins.codec.text.ntriples import parse_ntriples
 from jelly_plugins.jena import JenaFormat, JenaReader, detect, read, write
 from jelly_plugins.jena.rdflib_plugins import dump as dump_graph
-from jelly_plugins.oxigraph import BOOKKEEPING, dump, load
+from jelly_plugins.oxigraph import load
 
 from ..conversions import converted, written
 from ..ntriples import write_lines
@@ -111,29 +109,6 @@ def test_the_small_graph(kernel: Kernel, name: str) -> None:
     writer = kernel.RowWriter(form)
     opening = writer.add_prefix("ex", "http://example.org/") + writer.add_prefix("xsd", XSD)
     assert opening + writer.add_lines(b"".join(write_lines(found))) == data
-
-
-@pytest.mark.parametrize("form", FORMATS)
-@pytest.mark.parametrize("name", ["qudt-vocab.nt.gz", "weather"])
-def test_real_data_there_and_back(kernel: Kernel, form: JenaFormat, name: str) -> None:
-    if name == "weather":
-        from jelly_plugins import read as read_jelly
-
-        statements = read_jelly(shared("data/assist-iot-weather_100kt.jelly.gz"))
-        text = b"".join(write_lines(statements))
-    else:
-        text = data_of(name)
-    # A part, because the files take long.
-    most = 10_000 if kernel.name == "native" else 3000
-    text = b"".join(text.splitlines(keepends=True)[:most])
-    data = kernel.lines(text, form)
-    # The lines are in the canonical form, except for characters whose escape is optional.
-    if re.search(rb"\\[uU]", text):
-        text = b"".join(write_lines(parse_ntriples(text)))
-    assert kernel.text(data, form) == text
-    found = kernel.read(data, form, size=10_001)
-    assert Counter(found) == Counter(parse_ntriples(text))
-    assert kernel.write(found, form) == data
 
 
 # Names, prefixes and errors
@@ -260,27 +235,6 @@ def test_rdflib_datasets(form: JenaFormat, store: str) -> None:
     assert len(list(copy.quads())) == 6
     assert {type(graph.identifier) for graph in copy.graphs()} == {URIRef, BNode}
     assert len(copy.graph(URIRef("urn:g"))) == 2
-
-
-@pytest.mark.parametrize("form", FORMATS)
-def test_stores_of_oxigraph(form: JenaFormat) -> None:
-    store = Store()
-    store.add(Quad(S, P, Triple(S, P, Literal("1"))))
-    store.add(Quad(S, P, O, G))
-    data = written(dump, store, format=form, graph=G, namespaces={"u": "urn:"})
-    copy, names = Store(), dict[str, str]()
-    assert load(copy, data, format=form, graph=O, on_namespace=names.__setitem__) == 1
-    assert ([quad.graph_name for quad in copy], names) == ([O], {"u": "urn:"})
-    default = written(dump, store, format=form, graph=DefaultGraph())
-    assert load(copy, default, format=form, graph=G) == 1
-    store.add(Quad(S, P, O, BOOKKEEPING))
-    assert load(Store(), written(dump, store, format=form), format=form) == 2
-    data = written(dump, store, format=form, bookkeeping=True)
-    copy = Store()
-    with pytest.raises(TermError, match="bookkeeping"):
-        load(copy, data, format=form)
-    assert len(copy) == 0
-    assert load(copy, data, format=form, bookkeeping=True) == 3
 
 
 @pytest.mark.parametrize("settings", [{}, {"blank_nodes": "keep"}, {"quoted_triples": "reify"}])

@@ -26,12 +26,9 @@ from jelly_plugins.patch import (
     delete_namespace,
     header,
 )
-from jelly_plugins.patch.logs import convert
 from jelly_plugins.patch.writer import write_rows
 
-from ..cli.command import jelly
 from ..fuzz.streams import damaged
-from ..shared_data import shared
 
 TRP = PatchFormat.RDF_PATCH_THRIFT
 S, P, O, G = (Iri(f"urn:{name}") for name in "spog")  # noqa: E741
@@ -66,22 +63,6 @@ def test_there_and_back() -> None:
         assert reader.format is TRP
     # The end of the stream ends the last patch; a mark ends each of the others.
     assert data.count(bytes.fromhex("650600")) == 1
-
-
-@pytest.mark.parametrize("name", ["quads-all-features-rdf11", "rdf-star", "rdf-stax"])
-def test_real_patches_in_all_formats(name: str, tmp_path: Path) -> None:
-    src = shared(f"data/patch/{name}.rdfp")
-    expected = list(PatchReader(src))
-    binary, compact, text = (tmp_path / f"x.{ending}" for ending in ("trp", "jellyp", "rdfp"))
-    convert([src], binary)
-    assert list(PatchReader(binary)) == expected
-    convert([binary], compact)
-    assert list(PatchReader(compact)) == expected
-    convert([compact], text)
-    convert([text], tmp_path / "y.trp")
-    assert (tmp_path / "y.trp").read_bytes() == binary.read_bytes()
-    assert jelly("patch", "convert", binary, "-o", tmp_path / "z.rdfp").code == 0
-    assert (tmp_path / "z.rdfp").read_bytes() == text.read_bytes()
 
 
 def test_patches_of_triples() -> None:

@@ -53,13 +53,13 @@ def written(messages: Iterable[Any], format_: str, **settings: Any) -> bytes:
     return out.getvalue()
 
 
-def read(data: bytes | str, format_: str, **settings: Any) -> list[Message]:
+def read(data: Any, format_: str, **settings: Any) -> list[Message]:
     """Read all messages of a log."""
     data = data.encode() if isinstance(data, str) else data
     return list(read_messages(data, format=format_, **settings))
 
 
-def sizes(data: bytes | str, format_: str, **settings: Any) -> list[int]:
+def sizes(data: Any, format_: str, **settings: Any) -> list[int]:
     """Return the number of quads of each message."""
     return list(map(len, read(data, format_, **settings)))
 

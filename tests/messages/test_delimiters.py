@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from jelly_plugins import BlankNode, Iri, JellyError, LimitError, Limits, Literal, TextError
+from jelly_plugins import BlankNode, Iri, JellyError, LimitError, Limits, TextError
 from jelly_plugins.messages import read_messages
 
 from ..codec.input_kinds import Trickle
-from .logs import DELIMITED, EARLY, EX, outcome, read, sizes
+from .logs import DELIMITED, EARLY, outcome, read, sizes
 
 V = 'VERSION "1.2-messages"\n'
 S = "<urn:s> <urn:p> <urn:o> .\n"
@@ -40,10 +40,19 @@ class TestAll:
             (V + '<urn:s> <urn:p> "\\" # MESSAGE \\\\" . # MESSAGE\nMESSAGE # MESSAGE\n', [1]),
             (V + S.strip() + " # MESSAGE\r\nMESSAGE\r\n" + S, [1, 1]),
             (V + '<urn:s> <urn:p> "\u2028MESSAGE\u2028" .\nMESSAGE\n', [1]),
+            (V + S + "MESSAGE\nMESSAGE\nMESSAGE # c", [1, 0, 0]),
+            (V + S + "# @message\n" + S + "MESSAGE\n" + S, [2, 1]),
+            *(
+                (f'VERSION "1.{each}-messages"\n{S}MESSAGE\n{S}', [1, 1])
+                for each in ("1", "2-basic")
+            ),
+            ("", []),
         ],
     )
     def test_messages(self, format_: str, log: str, expected: list[int]) -> None:
         assert sizes(log, format_) == expected
+        for step in (1, 17):
+            assert sizes(Trickle(log.encode(), step), format_) == expected
 
     @pytest.mark.parametrize(
         ("log", "line", "words"),
@@ -210,15 +219,6 @@ class TestTurtle:
             for s, o in (("http://a/s", "http://e/o"),) * 2 + (("http://b/s", "http://f/o"),) * 2
         ]
 
-    def test_relative_iris_need_a_base(self, format_: str) -> None:
-        with pytest.raises(TextError, match="IRI"):
-            sizes("<s> <p> <o> .", format_)
-        assert read("<s> <p> <o> .", format_, base=EX)[0].quads[0].subject == Iri(EX + "s")
-
-    def test_language_tags_are_lower_cased(self, format_: str) -> None:
-        [message] = read('<a:s> <a:p> "x"@en-GB .', format_)
-        assert message.quads[0].object == Literal("x", "en-gb")
-
     def test_a_base_direction_is_rejected(self, format_: str) -> None:
         log = V + "\n<a:s> <a:p> 1 .\nMESSAGE\n\n<a:s> <a:p> 'x'@en--ltr ."
         with pytest.raises(TextError, match="base direction") as caught:
@@ -245,11 +245,6 @@ class TestTriG:
         with pytest.raises(TextError) as caught:
             sizes(f"{V}<a:g> {{\n{inside}\n}}", "trig")
         assert caught.value.line == 3
-
-    def test_graphs(self) -> None:
-        [message] = read("<a:g> { <a:s> <a:p> 1 } GRAPH _:g { <a:s> <a:p> 2 }", "trig")
-        graphs: list[Any] = [quad.graph for quad in message]
-        assert graphs == [Iri("a:g"), BlankNode("g")]
 
 
 # The dialect of the early draft: delimiters are comments

@@ -4,8 +4,6 @@ the stream options of logs in Jelly."""
 from __future__ import annotations
 
 import io
-from functools import cache
-from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +22,6 @@ from jelly_plugins import (
     StreamOptions,
     TermError,
     Triple,
-    read,
     read_frames,
     write_frames,
 )
@@ -32,7 +29,6 @@ from jelly_plugins.codec.text.ntriples import Notation
 from jelly_plugins.messages import convert_messages, read_messages
 from jelly_plugins.messages.text import log_options
 
-from ..shared_data import shared
 from . import logs
 from .logs import EARLY, EX, FORMATS, LOGS, QUADS, TRIPLES, quad_sets, written
 
@@ -126,37 +122,6 @@ def test_jelly_of_any_type(physical: PhysicalType, other: str) -> None:
     assert quad_sets(logs.read(again, "jelly")) == expected(log)
     with read_frames(again) as stream:
         assert stream.options.physical_type is physical
-
-
-@cache
-def weather() -> list[list[Any]]:
-    """Return the observations of a stream of weather sensors, regrouped by their result time."""
-    triples = list(read(shared("data/assist-iot-weather_100kt.jelly.gz").read_bytes()))
-    times = {
-        triple.subject: triple.object.lex
-        for triple in triples
-        if isinstance(triple.predicate, Iri)
-        and triple.predicate.value == "http://www.w3.org/ns/sosa/resultTime"
-        and isinstance(triple.object, Literal)
-    }
-    time = ""
-    grouped: list[tuple[str, Any]] = []
-    for triple in triples:
-        time = times.get(triple.subject, time)
-        grouped.append((time, triple))
-    found = [[each for _, each in group] for _, group in groupby(grouped, key=lambda pair: pair[0])]
-    # A statement may occur twice within a message, but a message is a set.
-    return [list(dict.fromkeys(message)) for message in found]
-
-
-@pytest.mark.parametrize("format_", FORMATS)
-def test_the_weather_by_result_time(format_: str) -> None:
-    messages = weather()[:40]
-    assert len(messages) > 20
-    data = written(messages, format_)
-    assert quad_sets(logs.read(data, format_)) == expected(messages)
-    jelly = converted(data, format_, "jelly")
-    assert quad_sets(logs.read(jelly, "jelly")) == expected(messages)
 
 
 def test_metadata_of_frames() -> None:

@@ -23,7 +23,7 @@ pytestmark = pytest.mark.skipif(
     not Path("/proc/self/clear_refs").exists(), reason="the peak of memory cannot be reset here"
 )
 
-SIZE: Final = 20_000_000
+SIZE: Final = 17_000_000
 
 
 def frame(body: bytes) -> bytes:

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import io
-import threading
-from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
-from typing import ClassVar
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
@@ -20,6 +17,8 @@ from rdflib.query import Result
 
 from jelly_plugins.errors import TermError
 from jelly_plugins.sparql import ResultsFormat, read_results
+
+from ..io.test_http import answer_of, answering
 
 MEDIA_TYPE = ResultsFormat.JELLY.media_type
 
@@ -87,37 +86,18 @@ def test_ask_and_construct() -> None:
         JellyResultSerializer(result).serialize(io.BytesIO())
 
 
-class Endpoint(BaseHTTPRequestHandler):
-    """Answers queries in the requested media type, if that is Jelly-SPARQL."""
+def test_a_store_over_http() -> None:
+    accepted = []
 
-    accepted: ClassVar[list[str]] = []
+    def answer(handler: BaseHTTPRequestHandler) -> None:
+        accepted.append(handler.headers["Accept"])
+        query = parse_qs(urlsplit(handler.path).query)["query"][0]
+        data = graph().query(query).serialize(format="jelly-sparql") or b""
+        header = "Content-Type", f"{MEDIA_TYPE}; charset=binary"
+        answer_of(200, header, body=data)(handler)
 
-    def do_GET(self) -> None:
-        query = parse_qs(urlsplit(self.path).query)["query"][0]
-        self.accepted.append(self.headers["Accept"])
-        data = graph().query(query).serialize(format="jelly-sparql")
-        self.send_response(200 if MEDIA_TYPE in self.headers["Accept"] else 406)
-        self.send_header("Content-Type", f"{MEDIA_TYPE}; charset=binary")
-        self.end_headers()
-        self.wfile.write(data or b"")
-
-    def log_message(self, *_: object) -> None:
-        pass
-
-
-@pytest.fixture
-def endpoint() -> Iterator[str]:
-    with ThreadingHTTPServer(("127.0.0.1", 0), Endpoint) as server:
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
-        yield f"http://127.0.0.1:{server.server_port}/sparql"
-        server.shutdown()
-        thread.join()
-
-
-def test_a_store_over_http(endpoint: str) -> None:
-    store = SPARQLStore(endpoint, returnFormat=MEDIA_TYPE)
-    result = Graph(store).query(QUERY)
-    assert len(list(result)) == 100
-    assert Endpoint.accepted[-1] == MEDIA_TYPE
-    assert bool(Graph(store).query("ASK { ?s ?p ?o }")) is True
+    with answering(answer) as endpoint:
+        store = SPARQLStore(endpoint, returnFormat=MEDIA_TYPE)
+        assert len(list(Graph(store).query(QUERY))) == 100
+        assert bool(Graph(store).query("ASK { ?s ?p ?o }")) is True
+    assert accepted == [MEDIA_TYPE] * 2

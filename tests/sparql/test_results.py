@@ -6,7 +6,6 @@ import csv
 import gzip
 import io
 import json
-import os
 from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
@@ -480,16 +479,6 @@ def test_an_error_names_frame_and_column() -> None:
         list(read_results(written(ResultsFormat.JELLY), limits=small))
 
 
-@pytest.mark.parametrize("form", EXACT)
-def test_a_header_longer_than_a_chunk(form: ResultsFormat) -> None:
-    names = [f"v{number}" for number in range(40_000)]
-    data = written(form, names, [])
-    assert len(data) > 1 << 18
-    with read_results(data, format=form) as results:
-        assert results.variables == names
-        assert list(results) == []
-
-
 def test_solutions_stream() -> None:
     """The writer yields frames while solutions are computed, and the reader yields solutions while
     frames arrive.
@@ -512,28 +501,6 @@ def test_solutions_stream() -> None:
 
     with read_results(ChunkFile(arriving())) as results:
         assert next(results) == (Iri("urn:0"),)
-
-
-def test_results_of_the_w3c_suite() -> None:
-    """``JELLY_PLUGINS_W3C`` is the folder of the W3C's tests. Results of SPARQL 1.2 may have quoted
-    triples, which Jelly-SPARQL cannot express.
-    """
-    folder = os.environ.get("JELLY_PLUGINS_W3C")
-    if not folder:
-        pytest.skip("JELLY_PLUGINS_W3C is not set")
-
-    def contents(src: Path | bytes) -> tuple[list[str], bool | None, list[Any]]:
-        with read_results(src) as results:
-            return results.variables, results.boolean, list(results)
-
-    found = [path for path in Path(folder).rglob("*.sr[jx]") if "sparql12" not in path.parts]
-    assert len(found) > 100
-    for path in found:
-        names, boolean, rows = source = contents(path)
-        for form in (ResultsFormat.JELLY, ResultsFormat.JSON, ResultsFormat.XML):
-            is_table = boolean is None
-            data = written(form, names, rows) if is_table else written_boolean(boolean, form)
-            assert contents(data) == source, (path, form)
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import gzip
 import random
 from collections.abc import Iterator, Sequence
 from itertools import islice, permutations
@@ -12,10 +11,7 @@ from hypothesis import strategies as st
 
 from jelly_plugins import DEFAULT_GRAPH, BlankNode, Iri, LimitError, Literal, Quad, Triple
 from jelly_plugins.codec.common.terms import Statement
-from jelly_plugins.codec.text.ntriples import parse_ntriples
 from jelly_plugins.tools.compare import SHOWN, compare_datasets, compare_streams
-
-from ..shared_data import shared
 
 S, P, Q = Iri("urn:s"), Iri("urn:p"), Iri("urn:q")
 
@@ -199,25 +195,6 @@ def test_agrees_with_trying_all_renamings(one: list[Statement], other: list[Stat
     assert bool(compare_datasets(one, other)) is expected
     order = dict(zip(everywhere, ("3", "0", "1", "2"), strict=True))
     assert compare_datasets(one, rename(one, order)[::-1])
-
-
-@pytest.mark.parametrize("name", ["so.nt.gz", "qudt-vocab.nt.gz"])
-def test_real_data(name: str) -> None:
-    statements: list[Statement] = list(
-        islice(parse_ntriples(gzip.decompress(shared(f"data/{name}").read_bytes())), 20_000)
-    )
-    renamed = rename(statements, {label: f"r{label}" for label in labels_of(statements)})
-    assert compare_streams(statements, renamed)
-    random.Random(1).shuffle(renamed)
-    assert compare_datasets(statements, renamed)
-    arc = next(
-        number
-        for number, statement in enumerate(renamed)
-        if isinstance(statement[0], BlankNode) and isinstance(statement[2], BlankNode)
-    )
-    changed = renamed[arc]._replace(object=renamed[arc].subject)
-    renamed[arc] = changed
-    assert not compare_datasets(statements, renamed)
 
 
 def test_nodes_that_differ_only_in_the_case_of_a_tag() -> None:

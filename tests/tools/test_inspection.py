@@ -16,9 +16,7 @@ from jelly_plugins import (
     read_frames,
     write_frames,
 )
-from jelly_plugins.codec.common.wire import bytes_field, varint_field
-from jelly_plugins.codec.rdf.rules import Row
-from jelly_plugins.tools.inspection import LISTED, FrameReport, count_rows, inspect
+from jelly_plugins.tools.inspection import LISTED, FrameReport, inspect
 
 from ..shared_data import shared
 
@@ -37,13 +35,6 @@ def test_every_valid_file_of_the_suite() -> None:
         assert rows.get("TRIPLE", 0) + rows.get("QUAD", 0) == whole.statements
         assert rows.get("GRAPH_START", 0) == whole.graphs
         assert whole.frames == len(frames)
-
-
-def test_unknown_fields_of_rows_are_skipped() -> None:
-    known = bytes_field(Row.GRAPH_END, b"")
-    unknown = varint_field(77, 1)
-    frame = b"".join(bytes_field(1, row) for row in (known, unknown + known, known + unknown))
-    assert count_rows(frame + bytes_field(15, b"")) == {Row.GRAPH_END: 3}
 
 
 def test_an_empty_frame_may_come_first(tmp_path: Path) -> None:
