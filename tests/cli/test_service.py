@@ -154,11 +154,7 @@ def test_invalid_text_is_rejected(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("reason", "name"),
-    [
-        ("SIGINT", "out.jelly"),
-        ("SIGTERM", "out.jelly.gz"),
-        ("server", "out.jelly"),
-    ],
+    [("SIGINT", "out.jelly"), ("SIGTERM", "out.jelly.gz"), ("server", "out.jelly")],
 )
 def test_what_came_of_a_stream_that_is_interrupted_is_kept(
     reason: str, name: str, tmp_path: Path

@@ -6,13 +6,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from jelly_plugins import (
-    DEFAULT_GRAPH,
-    BlankNode,
-    Iri,
-    Literal,
-    Triple,
-)
+from jelly_plugins import DEFAULT_GRAPH, BlankNode, Iri, Literal, Triple
 
 text = st.text(st.characters(exclude_categories=["Cs"]), max_size=5)
 #: Few of each, so that statements share them, but more than the small tables can hold.

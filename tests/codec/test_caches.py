@@ -6,21 +6,13 @@ from itertools import product
 
 import pytest
 
-from jelly_plugins.codec import (
-    BlankNode,
-    Encoder,
-    Iri,
-    Limits,
-    Literal,
-    StreamOptions,
-    Triple,
-)
+from jelly_plugins.codec import BlankNode, Encoder, Iri, Limits, Literal, StreamOptions, Triple
 from jelly_plugins.errors import LimitError
 
 from .conftest import Kernel
 from .test_columns import batches_of
 
-S, P = Iri("urn:s"), Iri("urn:p")
+P = Iri("urn:p")
 
 
 def test_more_terms_than_caches_hold(kernel: Kernel) -> None:

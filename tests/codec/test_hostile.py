@@ -31,13 +31,7 @@ from jelly_plugins import (
     read,
     read_frames,
 )
-from jelly_plugins.codec import (
-    GenericFactory,
-    PatchEncoder,
-    PatchOptions,
-    PhysicalType,
-    delimit,
-)
+from jelly_plugins.codec import GenericFactory, PatchEncoder, PatchOptions, PhysicalType, delimit
 from jelly_plugins.codec.common.wire import bytes_field, varint
 from jelly_plugins.codec.patch.operations import (
     BEGIN,

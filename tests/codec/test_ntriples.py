@@ -45,7 +45,7 @@ from ..ntriples import write_lines
 from ..shared_data import shared
 from .conftest import Kernel
 
-S, P, O, G = (Iri(f"urn:{name}") for name in "spog")  # noqa: E741
+S, P, O = (Iri(f"urn:{name}") for name in "spo")  # noqa: E741
 LINE = "<urn:s> <urn:p> <urn:o> .\n"
 
 

@@ -9,10 +9,7 @@ from typing import Any
 import pytest
 
 from jelly_plugins import JellyError, PhysicalType
-from jelly_plugins.codec import (
-    GenericFactory,
-    PatchStreamType,
-)
+from jelly_plugins.codec import GenericFactory, PatchStreamType
 from jelly_plugins.codec.patch.operations import COMMIT, END
 from jelly_plugins.codec.rdf.restarts import MARK
 from jelly_plugins.proto import patch_pb2, rdf_pb2

@@ -57,8 +57,6 @@ FRAME = PatchOptions(stream_type=PatchStreamType.FRAME)
 PUNCTUATED = PatchOptions()
 TRIPLES = PatchOptions(statement_type=PatchStatementType.TRIPLES)
 
-OF_TRIPLES, OF_QUADS = w.options(), w.options(statement=w.QUADS)
-
 
 def rows(*frames: bytes) -> list[Any]:
     """Return all rows of a stream of this writer, parsed by Protocol Buffers."""
@@ -128,7 +126,8 @@ def test_the_end_of_the_stream_may_replace_the_last_punctuation(
 
 def test_a_namespace_without_a_graph_to_repeat_is_the_default_graphs(kernel: Kernel) -> None:
     # As Jelly-JVM writes prefixes at the start.
-    frame = w.frame(OF_QUADS, w.namespace_delete("x"), w.namespace_delete("y"))
+    options = w.options(statement=w.QUADS)
+    frame = w.frame(options, w.namespace_delete("x"), w.namespace_delete("y"))
     decoder = kernel.PatchDecoder(GenericFactory())
     assert decoder.decode(frame).operations[:2] == [
         delete_namespace("x", None, DEFAULT_GRAPH),

@@ -16,13 +16,7 @@ from jelly_plugins.codec import (
 )
 from jelly_plugins.codec.patch.operations import BEGIN, COMMIT, END, header
 from jelly_plugins.codec.text.ntriples import Dialect, LineParser
-from jelly_plugins.errors import (
-    JellyError,
-    LimitError,
-    OrderError,
-    StatementError,
-    TextError,
-)
+from jelly_plugins.errors import JellyError, LimitError, OrderError, StatementError, TextError
 
 from .conftest import Kernel
 

@@ -8,16 +8,7 @@ from typing import Any
 
 import pytest
 
-from jelly_plugins import (
-    DEFAULT_GRAPH,
-    BlankNode,
-    Iri,
-    Limits,
-    Literal,
-    Quad,
-    TermError,
-    Triple,
-)
+from jelly_plugins import DEFAULT_GRAPH, BlankNode, Iri, Limits, Literal, Quad, TermError, Triple
 from jelly_plugins.codec import DefaultGraph, GenericFactory, Kind, describe
 
 XSD_STRING = "http://www.w3.org/2001/XMLSchema#string"

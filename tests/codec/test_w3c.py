@@ -20,12 +20,7 @@ from jelly_plugins import PhysicalType, StreamOptions
 from jelly_plugins.codec.common.terms import GenericFactory
 from jelly_plugins.codec.rdf.decoder import Decoder
 from jelly_plugins.codec.text import transcoding as text
-from jelly_plugins.codec.text.ntriples import (
-    Dialect,
-    Notation,
-    parse_nquads,
-    parse_ntriples,
-)
+from jelly_plugins.codec.text.ntriples import Dialect, Notation, parse_nquads, parse_ntriples
 from jelly_plugins.errors import TextError
 
 from ..ntriples import write_lines

@@ -11,13 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from jelly_plugins import (
-    Iri,
-    JellyError,
-    Triple,
-    convert,
-    write,
-)
+from jelly_plugins import Iri, JellyError, Triple, convert, write
 from jelly_plugins.errors import LimitError, SourceError, TextError
 from jelly_plugins.formats.convert import read_statements
 from jelly_plugins.formats.settings import ConversionSettings

@@ -18,18 +18,7 @@ from jelly_plugins.errors import TermError, TextError
 from jelly_plugins.messages import read_messages, write_messages
 
 from ..codec.input_kinds import Trickle
-from .logs import (
-    DELIMITED,
-    EARLY,
-    EX,
-    FORMATS,
-    LOGS,
-    XSD,
-    outcome,
-    quad_sets,
-    read,
-    written,
-)
+from .logs import DELIMITED, EARLY, EX, FORMATS, LOGS, XSD, outcome, quad_sets, read, written
 
 #: Chunks of text that resemble other syntax.
 _TEXTS = st.lists(

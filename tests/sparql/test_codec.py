@@ -16,13 +16,7 @@ from jelly_plugins.codec import DEFAULT_GRAPH, Column, GenericFactory, Kind, des
 from jelly_plugins.codec.sparql import decoder, encoder, kernel, reading, writing
 from jelly_plugins.codec.sparql.decoder import ResultsColumnDecoder, ResultsDecoder
 from jelly_plugins.codec.sparql.encoder import ResultsEncoder
-from jelly_plugins.codec.sparql.options import (
-    IRIS,
-    LITERALS,
-    MIXED,
-    RESULTS_LIMITS,
-    ResultsOptions,
-)
+from jelly_plugins.codec.sparql.options import IRIS, LITERALS, MIXED, RESULTS_LIMITS, ResultsOptions
 from jelly_plugins.errors import JellyError, LimitError, OptionsError, StatementError, TermError
 from jelly_plugins.proto import sparql_pb2
 
