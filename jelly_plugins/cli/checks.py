@@ -17,7 +17,14 @@ from ..sparql.formats import ResultsFormat
 from ..tools import ValidationSettings
 from . import console
 from .console import STANDARD
-from .convert import AnyFormat, are_results, log_format, open_results, rdf_format
+from .convert import (
+    AnyFormat,
+    ValidatedFormat,
+    are_results,
+    log_format,
+    open_results,
+    rdf_format,
+)
 from .options import File, RdfFormat, limits, reject_options, reject_others
 
 if TYPE_CHECKING:
@@ -149,7 +156,7 @@ def validate(
     *,
     against: list[File] = [],  # noqa: B006
     against_format: RdfFormat | None = None,
-    from_: RdfFormat | None = None,
+    from_: ValidatedFormat | None = None,
     frames: bool = False,
     json: bool = False,
     settings: Annotated[ValidationSettings, "ordered", "base", "terms", "concatenated", "strict"],
@@ -169,11 +176,11 @@ def validate(
     :param against_format: Format of those files; by default from their names.
     :param frames: Print one line per frame; compare frame by frame.
     """
-    if are_results((source,)):
-        reject_others("query results", "source", "json")
-        _validate_results(source, json)
+    if are_results((source,), from_):
+        reject_others("query results", "source", "json", "from_")
+        _validate_results(source, from_, json)
         return
-    form = from_ or format_of(source) or Format.JELLY
+    form = (rdf_format(from_) if from_ else format_of(source)) or Format.JELLY
     if form not in (Format.JELLY, Format.JELLY_TEXT) and (frames or settings.concatenated):
         raise UsageError(f"--frames and --concatenated apply to Jelly, not to {form}")
     if not against:
@@ -229,12 +236,12 @@ def _expected(names: list[str], form: Format | None, frames: bool) -> list[Expec
     return expected
 
 
-def _validate_results(source: str, as_json: bool) -> None:
+def _validate_results(source: str, given: str | None, as_json: bool) -> None:
     """Read query results to their end."""
     with (
         _errors_as_json(as_json),
         console.open_sources([source], "validate") as [opened],
-        open_results(opened, source, None) as results,
+        open_results(opened, source, given) as results,
     ):
         rows = sum(frame.rows for frame in results.frames())
     console.report(

@@ -35,6 +35,11 @@ AnyFormat: TypeAlias = Annotated[
     ),
 ]
 
+#: What ``jelly validate`` reads.
+ValidatedFormat: TypeAlias = Annotated[
+    str, FormatType({Format: format_named, ResultsFormat: results_format_named})
+]
+
 #: Options that apply to message logs, and to query results, beside those of every conversion.
 _OF_MESSAGES: Final = (
     *("preset", "physical_type", "logical_type", "stream_name", "rdf_star"),

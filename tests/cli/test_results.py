@@ -56,6 +56,8 @@ def test_inspect_and_validate(source: Path, tmp_path: Path) -> None:
     assert "variables\n  a  iri\n  b  literal\n" in done.text
     assert "frames" not in json.loads(jelly("inspect", source, "--json").out)
     assert "\nsolutions  3\nvalid      yes\n" in jelly("validate", path).text
+    piped = jelly("validate", "-", "--from", "jellys", stdin=path.read_bytes())
+    assert "\nsolutions  3\nvalid      yes\n" in piped.text
     assert json.loads(jelly("validate", source, "--json").out)["solutions"] == 3
     path.write_bytes(path.read_bytes()[:-1])
     assert_failed(jelly("validate", path), 1, "frame 1", "ends inside a frame")
