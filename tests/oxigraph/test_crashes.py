@@ -135,7 +135,7 @@ def test_recorders_that_are_killed(tmp_path: Path, seeds: range, form: str) -> N
         run(tmp_path / str(seed), seed, form)
 
 
-@pytest.mark.parametrize("kills", [3, pytest.param(100, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("kills", [3, pytest.param(20, marks=pytest.mark.slow)])
 def test_replays_that_are_killed(tmp_path: Path, kills: int) -> None:
     """The store is between two transactions, and the next replay continues there."""
     path, folder = tmp_path / "log.rdfp", tmp_path / "store"
