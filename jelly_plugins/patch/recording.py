@@ -233,6 +233,15 @@ class LogWriter:
         if self._file.closed:
             raise SourceError("the log that is recorded was closed", source=self.name)
 
+    def check_new(self, position: Position | None) -> None:
+        """Reject an empty log where a store has a ``position`` in a log of its name."""
+        if position is not None:
+            raise ChainError(
+                f"the store is at patch {position.patch} of log {position.log}, and the log is "
+                "empty",
+                expected=position.patch,
+            ).locate(source=self.name)
+
     def _look(self) -> None:
         """Check that the log is the file that was written."""
         try:

@@ -27,7 +27,7 @@ from pyoxigraph import Quad, RdfFormat, Store, serialize
 from ...codec import PatchOptions, plain_lines
 from ...codec.patch.operations import add, delete
 from ...codec.text.ntriples import STAND_IN
-from ...errors import ChainError, TextError
+from ...errors import TextError
 from ...patch.recording import DEFAULT, LogWriter, RecordOptions, RecordSettings
 from ...patch.replay.replay import Position, replay_log
 from ...patch.replay.transactions import ReplaySettings, lock_of
@@ -118,13 +118,8 @@ def _catch_up(store: Store, writer: LogWriter, settings: RecordSettings) -> str 
             replaying = ReplaySettings(name=name, limits=settings.limits)
             target = StoreTarget(store, replaying, recording=found)
             position = replay_log(target, writer.path, RowFactory(), replaying).position
-        else:
-            known = None if name is None else position_in(store, name)
-            if known is not None:
-                raise ChainError(
-                    f"the store is at patch {known.patch} of log {name}, and the log is empty",
-                    expected=known.patch,
-                ).locate(source=writer.name)
+        elif name is not None:
+            writer.check_new(position_in(store, name))
         if position is not None:
             name = position.log
         move(store, found, position, Recording(name or "", writer.path))

@@ -29,7 +29,7 @@ from ...patch.recording import DEFAULT, LogWriter, RecordOptions, RecordSettings
 from ..oxigraph_store import inner_store
 from ..terms import describe, name_of
 from .journal import Journal, mark_recorded
-from .replay import keep_position, main_graph, replay
+from .replay import keep_position, known_positions, main_graph, replay
 
 
 def record(
@@ -91,6 +91,8 @@ def record(
         if writer.patches:
             done = replay(graph, log, name=name, limits=settings.limits)
             name = name if done.position is None else done.position.log
+        elif name is not None:
+            writer.check_new(known_positions(main_graph(graph)).get(name))
         mark_recorded(graph.store, writer)
         return GraphRecorder(graph, writer, name)
     except BaseException:
