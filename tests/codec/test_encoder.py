@@ -177,18 +177,6 @@ def iris_in_pairs() -> list[Triple]:
     return [Triple(subject, P, object_) for subject in terms for object_ in terms]
 
 
-def test_a_row_that_needs_more_datatypes_than_the_table_holds(kernel: Kernel) -> None:
-    options = StreamOptions(rdf_star=True, max_datatype_table_size=1)
-    one, two = Literal("1", datatype="urn:one"), Literal("1", datatype="urn:two")
-    encoder = kernel.Encoder(options)
-    encoder.add([Triple(S, P, one)])
-    with pytest.raises(TermError, match="max_datatype_table_size"):
-        encoder.add([Triple(Triple(S, P, one), P, two)])
-    after = [Triple(S, P, two), Triple(Triple(S, P, one), P, one)]
-    encoder.add(after)
-    assert kernel.statements(*encoder.finish()) == [Triple(S, P, one), *after]
-
-
 def test_the_least_recently_used_entry_is_replaced(kernel: Kernel) -> None:
     options = StreamOptions(max_name_table_size=8, max_prefix_table_size=0)
     terms = [Iri(f"urn:{number}") for number in range(9)]
@@ -438,21 +426,6 @@ def test_strings_above_the_limit_are_rejected(kernel: Kernel) -> None:
     fits = [Triple(S, P, term) for term in (Iri("é" * 50), BlankNode("é" * 50), Literal("é" * 50))]
     encoder.add(fits)
     assert kernel.statements(*encoder.finish(), limits=limits) == fits
-
-
-def test_huge_strings_are_written_and_read(kernel: Kernel) -> None:
-    huge = "x" * (16 << 20)
-    quad = Quad(*(Iri(letter + huge[1:]) for letter in "abcd"))
-    most = Quad(*quad[:3], DEFAULT_GRAPH)
-    literal = Quad(S, P, Literal(huge), DEFAULT_GRAPH)
-    encoder = kernel.Encoder(QUADS)
-    frames = [*encoder.add([most]), *encoder.add([literal, most]), *encoder.finish()]
-    assert max(map(len, frames)) <= Limits().frame_bytes
-    assert kernel.statements(*frames) == [most, literal, most]
-    with pytest.raises(LimitError, match="frame_bytes"):
-        kernel.encode([quad], QUADS)
-    with pytest.raises(LimitError, match="string_bytes"):
-        kernel.encode([Triple(S, P, Literal(huge + "x"))])
 
 
 def test_a_row_larger_than_a_frame_is_rejected(kernel: Kernel) -> None:

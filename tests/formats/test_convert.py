@@ -6,7 +6,6 @@ import io
 import os
 import sys
 import threading
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -234,14 +233,6 @@ def test_the_error_without_protobuf_names_the_extra(
         converted(source, *forms)
 
 
-@cache
-def numbered(form: str, number: int) -> bytes:
-    """Different triples in a format."""
-    if form != "jelly":
-        return converted(numbered("jelly", number), "jelly", form)
-    return write_bytes(Triple(Iri(f"urn:{n}"), P, S) for n in range(number))
-
-
 @pytest.mark.parametrize("target", Format)
 @pytest.mark.parametrize("error", [ValueError("mine"), OSError("mine"), SyntaxError("mine")])
 def test_errors_of_the_caller_are_not_those_of_terms(target: Format, error: Exception) -> None:
@@ -282,8 +273,8 @@ def test_selected_frames(grouped: bytes) -> None:
 
 
 def test_a_stream_that_is_not_delimited(grouped: bytes) -> None:
-    many = numbered("nt", 3000)
-    for sources, form in ((many, "nt"), ([many, many], "nt"), (numbered("jelly", 3000), "jelly")):
+    many, jelly = LINE * 3000, write_bytes([TRIPLE] * 3000)
+    for sources, form in ((many, "nt"), ([many, many], "nt"), (jelly, "jelly")):
         with read_frames(converted(sources, form, "jelly", delimited=False)) as frames:
             assert len(list(frames)) == 1
             assert frames.delimited is False
