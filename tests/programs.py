@@ -9,9 +9,6 @@ from pathlib import Path
 
 from .shared_data import ROOT
 
-#: Time limit in seconds that is sufficient on any machine.
-PATIENCE = 120
-
 
 def run(code: str, *arguments: str | Path, **environment: str) -> subprocess.CompletedProcess[str]:
     """Run a program to its end."""
@@ -21,7 +18,6 @@ def run(code: str, *arguments: str | Path, **environment: str) -> subprocess.Com
         env={**os.environ, **environment},
         capture_output=True,
         text=True,
-        timeout=PATIENCE,
         check=False,
     )
 

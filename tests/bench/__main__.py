@@ -27,8 +27,7 @@ def main(arguments: list[str] | None = None) -> None:
     add("--cpu", action="store_true", help="time of the processor, for a machine that is not quiet")
     add("--json", metavar="FILE", help="write all figures to FILE")
     add("--markdown", action="store_true", help="print a table in Markdown, too")
-    add("--plot", metavar="FILE", help="draw a chart: FILE.svg or FILE.png")
-    add("--plot-data", metavar="NAME", help="the data to draw (default: the largest)")
+    add("--plot", metavar="FILE", help="draw a chart of the largest data: FILE.svg or FILE.png")
     add("--from", dest="source", metavar="FILE", help="take the figures that --json wrote")
     add("--list", action="store_true", help="name the jobs, and stop")
     asked = parser.parse_args(arguments)
@@ -41,7 +40,7 @@ def main(arguments: list[str] | None = None) -> None:
     if asked.markdown:
         print(results.markdown(measured))
     if asked.plot:
-        plot(measured, Path(asked.plot), asked.plot_data)
+        plot(measured, Path(asked.plot))
 
 
 def _measure(asked: argparse.Namespace) -> tuple[results.Environment, list[Measured]]:

@@ -31,16 +31,10 @@ _HEADING: Final = 1.0
 _FIGURES: Final = 1.3
 
 
-def plot(
-    measured: Sequence[Measured],
-    path: Path,
-    data: str | None = None,
-) -> None:
-    """Draw the jobs timed on one set of data.
+def plot(measured: Sequence[Measured], path: Path) -> None:
+    """Draw the jobs timed on the largest set of data.
 
     :param path: ends with ``.svg`` or ``.png``.
-    :param data: name of the set; by default the largest one.
-    :raises ValueError: there is nothing to draw.
     """
     import matplotlib
 
@@ -48,11 +42,8 @@ def plot(
     from matplotlib import pyplot
 
     timed = [each for each in measured if each.unit == "seconds" and each.data]
-    if data is None and timed:
-        data = max(timed, key=lambda each: each.count).data
+    data = max(timed, key=lambda each: each.count).data
     drawn = [each for each in timed if each.data == data]
-    if not drawn:
-        raise ValueError(f"nothing was timed on {data}")
     # Two more for the title of a group.
     heights = [len(_bars(each)) + 2 for each in drawn]
     style: dict[Any, Any] = {
