@@ -9,6 +9,7 @@ names. A block ``text`` directly after one of code is its output. Other blocks w
 from __future__ import annotations
 
 import re
+import socket
 import sys
 import tomllib
 from dataclasses import fields
@@ -64,12 +65,21 @@ HEAVY = ("pyshacl",)
 #: Pages whose blocks all need a large library, which an older environment may lack.
 NEEDS = {"how-to/spark-delta.md": "deltalake"}
 
+#: The port of servers in pages, and a free one, since several runs of the tests may need it.
+PORT = "50123"
+with socket.create_server(("127.0.0.1", 0)) as _server:
+    FREE_PORT = str(_server.getsockname()[1])
+
 #: rdflib warns of its own code.
 pytestmark = pytest.mark.filterwarnings("ignore:.*(ConjunctiveGraph|default_context).*")
 
 
+def text_of(page: str) -> str:
+    return (DOCS / page).read_text(encoding="utf-8").replace(PORT, FREE_PORT)
+
+
 def code_of(page: str) -> list[tuple[str, str]]:
-    found = documents.blocks((DOCS / page).read_text(encoding="utf-8"))
+    found = documents.blocks(text_of(page))
     return [
         (language, text)
         for language, text in found
@@ -122,7 +132,7 @@ def test_blocks_of_a_page_run(
     if all(reasons.values()):
         pytest.skip(next(iter(reasons.values())))
     blocks = [(language, text) for language, text in code_of(page) if reasons[text] is None]
-    run_blocks(blocks, {"__name__": "page"}, (DOCS / page).read_text("utf-8"), spark_folder)
+    run_blocks(blocks, {"__name__": "page"}, text_of(page), spark_folder)
 
 
 # The README
