@@ -115,8 +115,6 @@ class Steps:
             self._progress(total - reported)
 
 
-#: Bytes at the start of a source that are kept to distinguish text from Jelly.
-OPENING: Final = 1024
 #: How text starts: as RDF does, or with characters that Jelly has not before its first row's tag,
 #: which is a line feed.
 _TEXT: Final = re.compile(rb'(?:\xef\xbb\xbf)?(?:\s*[@<_{\[#"]|[\t\x20-\x7e]{4})')
@@ -218,7 +216,6 @@ class FrameBytes(Closing):
         self._limits = limits
         self._strict = strict
         self._splitter = FrameSplitter(limits=limits)
-        self._opening = b""
         self._split_frames = self._split()
         self._frames: Iterator[bytes] = self._split_frames
 
@@ -230,7 +227,7 @@ class FrameBytes(Closing):
     @property
     def empty(self) -> bool:
         """Whether the frame that was read is not in the source, which has no bytes."""
-        return not self._opening
+        return not self._splitter.opening
 
     def __iter__(self) -> Iterator[bytes]:
         return self._frames
@@ -263,7 +260,7 @@ class FrameBytes(Closing):
         """Raise an error of a decoder of the codec with its place, or a better one where the source
         is in another format."""
         if decoder.options is None:
-            kind = other_kind(self._opening)
+            kind = other_kind(self._splitter.opening)
             if kind is not None:
                 raise SourceError(f"this is {kind}", source=self.name) from None
         error.locate(source=self.name)
@@ -273,9 +270,8 @@ class FrameBytes(Closing):
 
     def _split(self) -> Generator[bytes]:
         for chunk in self._input.chunks():
-            self._opening += chunk[: OPENING - len(self._opening)]
             yield from self._splitter.feed(chunk)
-        if not self._opening and not self._strict:
+        if not self._splitter.opening and not self._strict:
             error = OptionsError("the stream has no options: it is empty", source=self.name)
             self.deviations.append(error)
             yield from Encoder(infer_options(None)).finish()

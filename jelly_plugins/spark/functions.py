@@ -26,7 +26,6 @@ from ..codec.common.positions import POSITIONS
 from ..errors import JellyError, LimitError, OptionsError, StatementError
 from ..io.chunks import ChunkFile
 from ..io.sources import Input
-from ..io.streams import OPENING
 from ..patch.columns import PatchColumnReader
 from .datasource.columns import (
     GRAPH,
@@ -294,16 +293,14 @@ class FromJelly(_Reading):
 
     def _decode(self, chunks: Iterator[bytes]) -> Iterator[pa.RecordBatch]:
         concatenated = self._settings["concatenated"]
-        start = bytearray()
-        frames = [b"".join(chunks)] if self._opening else _frames(chunks, start)
-        found = decode_frames(frames, start, opening=self._opening, concatenated=concatenated)
+        splitter = FrameSplitter()
+        frames = [b"".join(chunks)] if self._opening else _frames(chunks, splitter)
+        found = decode_frames(frames, splitter, opening=self._opening, concatenated=concatenated)
         return map(record_batch, found)
 
 
-def _frames(chunks: Iterator[bytes], start: bytearray) -> Iterator[bytes]:
-    splitter = FrameSplitter()
+def _frames(chunks: Iterator[bytes], splitter: FrameSplitter) -> Iterator[bytes]:
     for chunk in chunks:
-        start += chunk[: OPENING - len(start)]
         yield from splitter.feed(chunk)
     yield from splitter.finish()
 

@@ -231,11 +231,16 @@ def delimit(frame: bytes) -> bytes:
     return varint(size) + frame
 
 
+#: Bytes at the start of a stream that a splitter keeps.
+_OPENING: Final = 1024
+
+
 class FrameSplitter:
     """Split a byte stream into frames, with chunks of any size. Use it from one thread at a time.
 
     :param limits: a frame longer than ``frame_bytes`` is rejected before its bytes are buffered,
         and ``empty_frames`` bounds the number of consecutive empty frames.
+    :ivar opening: the first bytes of the stream, which show whether it is of another format.
 
     >>> splitter = FrameSplitter()
     >>> list(splitter.feed(b"\\x02")), list(splitter.feed(b"\\x0a\\x00\\x00"))
@@ -243,6 +248,7 @@ class FrameSplitter:
     """
 
     def __init__(self, *, limits: Limits = DEFAULT_LIMITS) -> None:
+        self.opening = b""
         self._limits = limits
         self._buffer = bytearray()
         self._frames = 0
@@ -257,6 +263,8 @@ class FrameSplitter:
         :raises LimitError: a frame is longer than allowed.
         :raises WireError: a length is malformed.
         """
+        if len(self.opening) < _OPENING:
+            self.opening += data[: _OPENING - len(self.opening)]
         buffer = self._buffer
         buffer += data
         if self.delimited is None:

@@ -133,7 +133,7 @@ class Files:
 
 
 def _find(
-    system: AbstractFileSystem, folder: str, above: tuple[str, ...] = ()
+    system: AbstractFileSystem, folder: str, above: tuple[Path, ...] = ()
 ) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """Find the files below a folder, including those below the folders that it links to, which
     fsspec takes for files.
@@ -145,8 +145,9 @@ def _find(
         if not linked or not system.isdir(name):
             yield str(name), info
             continue
-        holders = (*above, str(Path(name).parent.resolve()))
-        if any(Path(holder).is_relative_to(Path(name).resolve()) for holder in holders):
+        target = Path(name).resolve()
+        holders = (*above, Path(name).parent.resolve())
+        if any(holder.is_relative_to(target) for holder in holders):
             raise SourceError("the link is to a folder above it", source=str(name))
         yield from _find(system, str(name), holders)
 

@@ -33,13 +33,7 @@ from ...codec.common.positions import POSITIONS
 from ...errors import JellyError, SourceError
 from ...io.sinks import compression_of
 from ...io.sources import Input
-from ...io.streams import (
-    OPENING,
-    RestartPoint,
-    find_restarts,
-    opens_with_options,
-    other_kind,
-)
+from ...io.streams import RestartPoint, find_restarts, opens_with_options, other_kind
 from .columns import GRAPH, check_written, complete, join_terms
 from .files import DataFile, Files
 from .options import Settings
@@ -105,10 +99,10 @@ class Statements(Format):
         wanted = {name.lower() for name in schema.names}
         names = [name for name in POSITIONS if name in wanted or name in conditions]
         fields = pa.schema([QUADS.field(name) for name in names])
-        start = bytearray()
-        frames = _frames(file, split, start)
+        splitter = FrameSplitter()
+        frames = _frames(file, split, splitter)
         concatenated = settings["concatenated"]
-        for found in decode_frames(frames, start, split.first_frame, concatenated=concatenated):
+        for found in decode_frames(frames, splitter, split.first_frame, concatenated=concatenated):
             batch = record_batch(found, fields)
             arrays = batch.columns if relabel is None else map(relabel, batch.columns)
             by_name = dict(zip(names, arrays, strict=True))
@@ -178,7 +172,7 @@ def relabelling(path: str) -> Callable[[pa.Array], pa.Array]:
 
 def decode_frames(
     frames: Iterable[bytes],
-    start: bytearray,
+    splitter: FrameSplitter,
     first_frame: int = 0,
     *,
     opening: bytes = b"",
@@ -186,8 +180,8 @@ def decode_frames(
 ) -> Iterator[Columns]:
     """Decode frames. The rows of frames before a corrupt one are returned first.
 
-    :param start: the source's first bytes, as far as the frames were read; an error names the
-        format of a source that is not Jelly.
+    :param splitter: what the frames come from; an error names the format of a source that is not
+        Jelly.
     :param opening: a frame with the options of the stream, if the frames do not include them; it is
         not counted.
     :param concatenated: whether options at the start of a frame start a new stream.
@@ -205,14 +199,13 @@ def decode_frames(
             yield from decoder.finish()
     except JellyError:
         yield from decoder.flush()
-        if decoder.options is None and (kind := other_kind(bytes(start))) is not None:
+        if decoder.options is None and (kind := other_kind(splitter.opening)) is not None:
             raise SourceError(f"this is {kind}") from None
         raise
 
 
-def _frames(file: BinaryIO, split: FileSplit, start: bytearray) -> Iterator[bytes]:
+def _frames(file: BinaryIO, split: FileSplit, splitter: FrameSplitter) -> Iterator[bytes]:
     """Read the frames of a split; a file of zero bytes has none, and no rows."""
-    splitter = FrameSplitter()
     left = sys.maxsize if split.stop is None else split.stop - split.start
     if split.start:
         file.seek(split.start)
@@ -222,7 +215,6 @@ def _frames(file: BinaryIO, split: FileSplit, start: bytearray) -> Iterator[byte
     try:
         with Input(file) as opened:
             for data in opened.chunks():
-                start += data[: OPENING - len(start)]
                 for frame in splitter.feed(data[:left]):
                     yield frame
                     number += 1
