@@ -271,7 +271,7 @@ def test_quads_are_rejected_in_a_graph(kind: Target, by: str, blank_nodes: str) 
 
 
 STREAM = [Quad(S, P, Literal(str(number)), G) for number in range(20)]
-#: What no store holds, where it occurs, and what is said of it.
+#: Statements that stores cannot hold, with their position and the error's message.
 BAD: list[tuple[str, Any, str]] = [
     *(
         (by, Quad(S, P, O, name), message)
@@ -302,7 +302,7 @@ def test_what_no_store_holds(kind: Target, by: str, bad: Any, message: str) -> N
         assert (caught.value.source, caught.value.frame) == ("<bytes>", 1)
         assert message == "bookkeeping" or "quoted_triples" in how or caught.value.row is not None
         assert kind.contents(target) == before
-    # Declared features that are not used are no reason to reject a stream.
+    # Streams may declare features that they do not use.
     assert kind.load(target, quads(*STREAM, **FEATURES)) == 20
 
 

@@ -1,5 +1,5 @@
-"""The conformance vectors on both kernels. Of those that readers reject: the kind of each error,
-and its position, which the manifests have. ``test_checklist`` has the rules that no vector breaks.
+"""The conformance vectors on both kernels, with the type and message of each error; manifests have
+the positions. ``test_checklist`` and ``test_patch_checklist`` test rules without vectors.
 """
 
 from __future__ import annotations

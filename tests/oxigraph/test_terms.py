@@ -166,7 +166,7 @@ def test_language_tags_are_judged_as_oxigraph_does(tag: str) -> None:
             [quad] = ox.parse(b"".join(found), ox.RdfFormat.N_QUADS)
             assert [quad.triple] == expected
         else:
-            # Oxigraph's constructors take tags that no text has.
+            # Oxigraph's constructors accept tags that are invalid in text.
             with pytest.raises(SyntaxError):
                 list(ox.parse(f'<urn:s> <urn:p> "x"@{tag} .', ox.RdfFormat.N_QUADS))
 

@@ -147,7 +147,7 @@ def test_a_log_that_is_continued(store: Target, path: Path) -> None:
     leader, copy, third = (Target(Dataset() if store.has_quads else Graph()) for _ in range(3))
     with leader.record(path) as recorder:
         leader.change(recorder, "A <urn:s> <urn:p> <urn:0>")
-    # The first patch is of another store: this one is behind.
+    # Another store recorded the first patch, which this store lacks.
     expected = ["urn:0"]
     for number in range(1, 4):
         with store.record(path) as recorder:
@@ -301,7 +301,7 @@ def test_a_replica_is_equal_after_every_transaction(
 STORE = object()
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs os.fork")
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 def test_a_child_does_not_wait_for_threads_of_its_parent() -> None:
     held, done = Event(), Event()

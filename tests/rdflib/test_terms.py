@@ -338,7 +338,7 @@ def test_generalized_statements_are_written_where_they_are_declared() -> None:
 # Other versions of rdflib
 
 
-@pytest.mark.skipif(not native, reason="there is no compiled kernel")
+@pytest.mark.skipif(not native, reason="needs the compiled kernel")
 def test_the_compiled_half_knows_this_rdflib() -> None:
     """Otherwise tests of it are skipped."""
     assert compiled() is not None

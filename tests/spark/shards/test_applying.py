@@ -254,7 +254,7 @@ def _with_ids(root: Path, seed: int, pick: random.Random) -> None:
             given = list(map(text_of, [patches[begin : begin + 1], patches[begin + 1 : stop]]))
             if pick.random() < 0.3 and stop < len(patches):
                 # With the beginning of the next patch, which does not count.
-                given[-1] += text_of([patches[stop][:2]]) + b"TX . A <urn:s> <urn:p> <urn:torn> ."
+                given[-1] += text_of([patches[stop][:2]]) + b"TX . A <urn:s> <urn:p> <urn:cut> ."
             apply(root, *filter(None, given), **layout)
             done = stop
             assert_same(root, quads_after(patches[:stop]))
